@@ -1,0 +1,290 @@
+"""The port side of one socket: how it comes by its source port, and how the port is given back.
+
+A claim works on any TCP socket object, through the plain methods of ``socket.socket``; the socket classes delegate to
+it. A connection's way: resolve, choose the source, take, impose, connect, verify with getsockname(); later release.
+"""
+
+from __future__ import annotations
+
+import errno
+import socket
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from fourtuple.errors import NoSuchLocalAddress, PortsExhausted
+from fourtuple.linux import tcp_info
+from fourtuple.linux.addresses import source_for
+from fourtuple.linux.sockopt import set_bind_address_no_port, set_freebind
+
+from . import closing, endpoints
+from .space import How, Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .registry import Destination, SpaceRegistry
+    from .shared import Lease, SharedSpace
+    from .sources import Sources
+
+PlainConnect: TypeAlias = "Callable[[Any], None]"
+"""connect() of the socket as it is without a claim."""
+
+_getsockname = socket.socket.getsockname
+_family_of = socket.SocketType.family.__get__
+# The plain number: making the enum that socket.socket.family is costs more than all else before connect().
+
+
+class Claim:
+    """What one socket has to do with port spaces: ``registry`` has the spaces, ``sources`` the source addresses.
+
+    ``lease`` is the port to give back, None while there is none.
+    """
+
+    __slots__ = (
+        "_detached",
+        "_options",
+        "_own_port",
+        "_registry",
+        "_sent_fin_first",
+        "_sources",
+        "_wants_source",
+        "lease",
+    )
+
+    def __init__(self, registry: SpaceRegistry, sources: Sources) -> None:
+        self._registry = registry
+        self._sources = sources
+        self._wants_source = True  # until the program binds one
+        self._own_port = False  # the program bound or connected the socket itself
+        self.lease: Lease | None = None
+        self._sent_fin_first = False
+        self._detached = False
+        self._options: dict[tuple[Any, Any], tuple[Any, ...]] | None = {} if registry.imposer.renews else None
+
+    def bind(self, sock: socket.socket, address: Any) -> None:
+        """bind() for the program: with port 0 it fixes the address only, and the port stays ours to choose."""
+        if _names_port_0(address):
+            set_bind_address_no_port(sock)
+        socket.socket.bind(sock, address)
+        self.note_binding(sock)
+
+    def note_binding(self, sock: socket.socket) -> None:
+        """Read what the program, or an owner of the descriptor before it, bound the socket to."""
+        host, port = _getsockname(sock)[:2]
+        source = endpoints.canonical(host)
+        self._own_port = port != 0
+        if not endpoints.is_unspecified(source):
+            self._wants_source = False
+            self._sources = self._registry.sources_for(source)
+
+    def note_option(self, option: tuple[Any, ...]) -> None:
+        """Remember the arguments of a setsockopt(), in case the descriptor has to be renewed."""
+        if self._options is not None:
+            self._options[option[0], option[1]] = option
+
+    def note_shutdown(self, sock: socket.socket) -> None:
+        """Before the program sends FIN: note whether it is the first to."""
+        if self.lease is not None and closing.keeps_time_wait(tcp_info.read(sock).state, sent_fin_first=False):
+            self._sent_fin_first = True
+
+    def note_duplicate(self) -> None:
+        """Another descriptor shares the connection: closing this one will not end it."""
+        self._detached = True
+
+    def connect(self, sock: socket.socket, address: Any, plain_connect: PlainConnect) -> None:
+        """connect() from a port of ours, or the plain one where there is nothing to choose.
+
+        Raises what connect() raises, PortsExhausted, and NoSuchLocalAddress.
+        """
+        destination = None if self._has_port(sock) else self._destination(sock, address)
+        if destination is None:
+            plain_connect(address)
+        elif len(destination.spaces) == 1:
+            self._connect_from(sock, destination, destination.sources[0], destination.spaces[0], plain_connect)
+        else:
+            self._connect_from_any(sock, destination, plain_connect)
+
+    def close(self, sock: socket.socket, plain_close: Callable[[], None]) -> None:
+        """Close the socket and give the port back, unless a file object still keeps the connection open."""
+        if self.lease is None:
+            plain_close()
+            return
+        how = self._how(sock)
+        plain_close()
+        if sock.fileno() < 0:
+            self._end(how)
+
+    def detach(self) -> None:
+        """The descriptor goes out of sight: the port is somebody else's from here on."""
+        if self.lease is not None:
+            self._end(How.DETACHED)
+
+    # Finding the spaces.
+
+    def _has_port(self, sock: socket.socket) -> bool:
+        if self.lease is not None and tcp_info.read(sock).state is tcp_info.TcpState.CLOSE:
+            # A non-blocking connect() failed since, and the kernel took the port off the socket.
+            self._end(How.FREED)
+        return self._own_port or self.lease is not None
+
+    def _destination(self, sock: socket.socket, address: Any) -> Destination | None:
+        # None where the plain connect() finds better words for what is wrong with the address.
+        try:
+            return self._registry.destination(_family_of(sock), address, self._sources)
+        except (TypeError, ValueError, IndexError):
+            return None
+        except OSError as error:
+            if error.errno == errno.EADDRNOTAVAIL:
+                raise NoSuchLocalAddress(None, endpoints.text(*address[:2])) from error
+            if isinstance(error, socket.gaierror):
+                raise
+            return None
+
+    # Connecting.
+
+    def _connect_from_any(self, sock: socket.socket, destination: Destination, plain_connect: PlainConnect) -> None:
+        refusals: list[PortsExhausted] = []
+        for source, space in destination.by_emptiness():
+            try:
+                self._connect_from(sock, destination, source, space, plain_connect)
+            except PortsExhausted as exhausted:
+                refusals.append(exhausted)
+            else:
+                return
+        raise refusals[0]
+
+    def _connect_from(
+        self,
+        sock: socket.socket,
+        destination: Destination,
+        source: str,
+        space: SharedSpace,
+        plain_connect: PlainConnect,
+    ) -> None:
+        if source and self._wants_source:
+            self._bind_source(sock, source, space)
+        for _ in range(self._registry.tries):
+            lease = space.take()
+            if lease is None:
+                break
+            if self._try(sock, destination, source, space, lease, plain_connect):
+                return
+        self._leave_to_kernel(sock, destination, source, space, plain_connect)
+
+    def _bind_source(self, sock: socket.socket, source: str, space: SharedSpace) -> None:
+        set_bind_address_no_port(sock)
+        if self._sources.freebind:
+            set_freebind(sock)
+        try:
+            socket.socket.bind(sock, (endpoints.for_family(sock.family, source), 0))
+        except OSError as error:
+            if error.errno == errno.EADDRNOTAVAIL:
+                raise NoSuchLocalAddress(source, space.destination) from error
+            raise
+
+    def _try(
+        self,
+        sock: socket.socket,
+        destination: Destination,
+        source: str,
+        space: SharedSpace,
+        lease: Lease,
+        plain_connect: PlainConnect,
+    ) -> bool:
+        # True: connected. False: the kernel refused the port. Any other outcome is raised.
+        imposer = self._registry.imposer
+        self.lease = lease
+        try:
+            refusal = imposer.impose(sock, source, lease.port)
+            if refusal is not None:
+                self._reject(refusal)
+                return False
+            plain_connect(destination.address)
+        except OSError as error:
+            if error.errno == errno.EADDRNOTAVAIL:
+                self._reject(Reason.TAKEN)
+                imposer.refused(sock, (self._options or {}).values())
+                return False
+            if _under_way(error):
+                self._verify(sock, space)
+            else:
+                self._end(How.FREED)
+            raise
+        self._verify(sock, space)
+        return True
+
+    def _verify(self, sock: socket.socket, space: SharedSpace) -> None:
+        # The kernel ignores a range outside its own, which is how a change of the sysctl shows.
+        lease = self.lease
+        port = _getsockname(sock)[1]
+        if lease is None or port in (lease.port, 0):
+            return
+        self._reject(Reason.OUTSIDE)
+        space.follow()
+        self.lease = space.adopt(port)
+
+    def _leave_to_kernel(
+        self,
+        sock: socket.socket,
+        destination: Destination,
+        source: str,
+        space: SharedSpace,
+        plain_connect: PlainConnect,
+    ) -> None:
+        self._registry.imposer.withdraw(sock)
+        try:
+            plain_connect(destination.address)
+        except OSError as error:
+            if error.errno == errno.EADDRNOTAVAIL:
+                raise self._why_none(destination, source, space) from error
+            if _under_way(error):
+                self.lease = space.adopt(_getsockname(sock)[1])
+            raise
+        self.lease = space.adopt(_getsockname(sock)[1])
+
+    def _why_none(
+        self, destination: Destination, source: str, space: SharedSpace
+    ) -> PortsExhausted | NoSuchLocalAddress:
+        if not source:
+            try:
+                source_for(destination.family, destination.address)
+            except OSError:
+                self._registry.forget(destination)
+                return NoSuchLocalAddress(None, space.destination)
+        return space.exhausted()
+
+    # Giving back.
+
+    def _how(self, sock: socket.socket) -> How:
+        if self._detached:
+            return How.DETACHED
+        try:
+            info = tcp_info.read(sock)
+            if not closing.keeps_time_wait(info.state, sent_fin_first=self._sent_fin_first):
+                return How.FREED
+            reset = tcp_info.resets_on_close(sock) or tcp_info.unread_bytes(sock) > 0
+        except OSError:
+            # Closed behind our back, by number.
+            return How.DETACHED
+        return closing.returned(reset=reset, timestamps=info.timestamps)
+
+    def _end(self, how: How) -> None:
+        lease, self.lease = self.lease, None
+        if lease is not None:
+            lease.release(how)
+
+    def _reject(self, reason: Reason) -> None:
+        lease, self.lease = self.lease, None
+        if lease is not None:
+            lease.reject(reason)
+
+
+def _names_port_0(address: Any) -> bool:
+    try:
+        return address[1] == 0
+    except (TypeError, IndexError):
+        return False
+
+
+def _under_way(error: OSError) -> bool:
+    # The SYN is sent: a non-blocking connect, or a timeout of the socket (which has no errno).
+    return isinstance(error, BlockingIOError) or (isinstance(error, TimeoutError) and error.errno is None)

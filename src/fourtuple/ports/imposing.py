@@ -1,0 +1,122 @@
+"""Putting a chosen port onto a socket: one imposer for each strategy.
+
+Never mix two of them on one port: a port bound explicitly is closed to one-port ranges until its bind bucket is gone.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import socket
+from typing import TYPE_CHECKING, Any, Protocol
+
+from fourtuple.linux.sockopt import IP_LOCAL_PORT_RANGE, one_port
+
+from . import endpoints
+from .space import Reason
+from .strategy import Strategy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+# The methods of socket.socket itself, whatever the class of the socket overrides.
+_setsockopt = socket.socket.setsockopt
+_bind = socket.socket.bind
+
+
+class Imposer(Protocol):
+    """How a strategy acts on a TCP socket that is not connected.
+
+    ``renews``: whether ``refused`` needs the options that were set on the socket.
+    """
+
+    renews: bool
+
+    def impose(self, sock: socket.socket, source: str, port: int) -> Reason | None:
+        """Make the next connect() use the port; ``source`` is the address to bind, "" for any.
+
+        Returns why the kernel refuses the port before it even connects, None if it does not.
+        """
+        ...
+
+    def refused(self, sock: socket.socket, options: Iterable[tuple[Any, ...]]) -> None:
+        """Make the socket ready for another port after connect() refused the last; ``options`` were set on it."""
+        ...
+
+    def withdraw(self, sock: socket.socket) -> None:
+        """Let the kernel choose the port after all."""
+        ...
+
+
+class RangeImposer:
+    """IP_LOCAL_PORT_RANGE narrowed to one port. The same descriptor takes another port after a refusal."""
+
+    renews = False
+
+    def impose(self, sock: socket.socket, source: str, port: int) -> Reason | None:
+        """Never refuses: a port outside the kernel's range is ignored by it, which getsockname() shows later."""
+        _setsockopt(sock, socket.SOL_IP, IP_LOCAL_PORT_RANGE, one_port(port))
+        return None
+
+    def refused(self, sock: socket.socket, options: Iterable[tuple[Any, ...]]) -> None:
+        """Nothing to undo."""
+
+    def withdraw(self, sock: socket.socket) -> None:
+        """Both bounds 0: the kernel's own range."""
+        _setsockopt(sock, socket.SOL_IP, IP_LOCAL_PORT_RANGE, 0)
+
+
+class BindImposer:
+    """bind() with SO_REUSEADDR. A socket whose bind succeeded keeps its port, so a refusal costs a new descriptor."""
+
+    renews = True
+
+    def impose(self, sock: socket.socket, source: str, port: int) -> Reason | None:
+        """Reason.TAKEN when another socket owns the port, OUTSIDE when it is privileged."""
+        _setsockopt(sock, socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            _bind(sock, (endpoints.for_family(sock.family, source), port))
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                return Reason.TAKEN
+            if error.errno == errno.EACCES:
+                return Reason.OUTSIDE
+            raise
+        return None
+
+    def refused(self, sock: socket.socket, options: Iterable[tuple[Any, ...]]) -> None:
+        """Put a new socket with the same options under the same descriptor number."""
+        inheritable = sock.get_inheritable()
+        flags = fcntl.fcntl(sock, fcntl.F_GETFL)
+        with socket.socket(sock.family, sock.type, sock.proto) as fresh:
+            for option in options:
+                _setsockopt(fresh, *option)
+            fcntl.fcntl(fresh, fcntl.F_SETFL, flags)
+            os.dup2(fresh.fileno(), sock.fileno(), inheritable)
+
+    def withdraw(self, sock: socket.socket) -> None:
+        """Nothing is bound: refused() saw to that."""
+
+
+class NoImposer:
+    """Leaves every port to the kernel, so none of its methods does anything."""
+
+    renews = False
+
+    def impose(self, sock: socket.socket, source: str, port: int) -> Reason | None:
+        """Does nothing."""
+        return None
+
+    def refused(self, sock: socket.socket, options: Iterable[tuple[Any, ...]]) -> None:
+        """Does nothing."""
+
+    def withdraw(self, sock: socket.socket) -> None:
+        """Does nothing."""
+
+
+IMPOSERS: dict[Strategy, Imposer] = {
+    Strategy.RANGE: RangeImposer(),
+    Strategy.BIND: BindImposer(),
+    Strategy.KERNEL: NoImposer(),
+}

@@ -1,0 +1,199 @@
+"""Which port spaces a connection may draw from: strategy, sources, limits, and the spaces made so far."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, cast
+
+from fourtuple.linux.addresses import source_for
+
+from . import endpoints
+from .forking import renew_in_children
+from .imposing import IMPOSERS
+from .settings import SettingsCache
+from .shared import SharedSpace
+from .sources import Source, Sources, parse_sources
+from .statistics import Counts, Statistics
+from .strategy import Strategy, best_strategy, parse_strategy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .endpoints import SocketAddress
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds of a connector.
+
+    ``tries``: ports proposed to the kernel for one connection before it chooses itself. A refused try costs a few
+    microseconds, so 64 cost less than the kernel's own search through some thousand ports, and each teaches one port.
+    ``spaces``: port spaces kept; beyond that, idle ones are dropped, the oldest first.
+    ``ports``: source ports leased at most in one space, to leave the rest of the range to other programs; None for all.
+    """
+
+    tries: int = 64
+    spaces: int = 4096
+    ports: int | None = None
+
+    def __post_init__(self) -> None:
+        bounds = {"tries": self.tries, "spaces": self.spaces}
+        if self.ports is not None:
+            bounds["ports"] = self.ports
+        for name, value in bounds.items():
+            if value < 1:
+                raise ValueError(f"Limits.{name} must be 1 or more, not {value}")
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where a connection goes, and the spaces it may draw from: one, or one for each source address.
+
+    ``sources`` has the address to bind for each space, "" where routing decides.
+    """
+
+    family: int
+    address: SocketAddress
+    sources: tuple[str, ...]
+    spaces: tuple[SharedSpace, ...]
+
+    def by_emptiness(self) -> list[tuple[str, SharedSpace]]:
+        """(source, space) pairs, the one with the fewest leased ports first."""
+        return sorted(zip(self.sources, self.spaces, strict=True), key=lambda pair: pair[1].leased)
+
+
+class SpaceRegistry:
+    """The spaces of a connector. ``strategy`` None stands for the best one the kernel has.
+
+    Raises ValueError for a strategy or source that is none.
+    """
+
+    def __init__(
+        self,
+        *,
+        source: Source = None,
+        freebind: bool = False,
+        strategy: Strategy | str | None = None,
+        limits: Limits | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        settings: SettingsCache | None = None,
+    ) -> None:
+        self.strategy = best_strategy() if strategy is None else parse_strategy(strategy)
+        self.limits = limits or Limits()
+        self.imposer = IMPOSERS[self.strategy]
+        self.tries = 0 if self.strategy is Strategy.KERNEL else self.limits.tries
+        self.sources = parse_sources(source, freebind=freebind)
+        self._clock = clock
+        self._settings = settings or SettingsCache()
+        self._lock = threading.RLock()
+        self._spaces: dict[tuple[str, str, int], SharedSpace] = {}
+        self._destinations: dict[tuple[int, SocketAddress, Sources], Destination] = {}
+        self._named_sources: dict[str | tuple[str, ...], Sources] = {}
+        self._dropped = Counts()
+        renew_in_children(self)
+
+    def sources_for(self, source: Source) -> Sources:
+        """The ``Sources`` that ``source`` names, the same object each time; None stands for the registry's own."""
+        if source is None:
+            return self.sources
+        if isinstance(source, Sources):
+            return source
+        key = source if isinstance(source, str) else tuple(source)
+        found = self._named_sources.get(key)
+        if found is None:
+            found = self._named_sources[key] = parse_sources(key, freebind=self.sources.freebind)
+        return found
+
+    def destination(self, family: int, address: Any, sources: Sources) -> Destination:
+        """Where ``address``, as connect() of a socket of that family takes it, is reached from ``sources``.
+
+        Names are resolved each time. Raises OSError when routing has no source address (EADDRNOTAVAIL, ENETUNREACH,
+        ...), socket.gaierror, and TypeError, ValueError or IndexError for what is no address.
+        """
+        found = self._destinations.get((family, address, sources))
+        if found is not None:
+            return found
+        host, port = address[0], address[1]
+        if host == "":
+            raise ValueError("address: the host is empty")
+        if not endpoints.is_literal(family, host):
+            return self.destination(family, resolve(host, port, family)[0][1], sources)
+        if not 0 <= port <= 65535:
+            raise ValueError(f"address: port {port} is not 0 to 65535")
+        return self._make(family, address, sources)
+
+    def forget(self, destination: Destination) -> None:
+        """Ask routing again next time: its last answer led nowhere."""
+        with self._lock:
+            self._destinations = {key: kept for key, kept in self._destinations.items() if kept is not destination}
+
+    def statistics(self) -> Statistics:
+        """A snapshot of all spaces."""
+        with self._lock:
+            spaces = tuple(space.statistics() for space in self._spaces.values())
+            counts = sum((space.counts for space in spaces), replace(self._dropped))
+        return Statistics(self.strategy.value, counts, spaces)
+
+    def start_anew(self) -> None:
+        """Count from zero, in a forked child; the lock may be held for ever."""
+        self._lock = threading.RLock()
+        self._dropped = Counts()
+
+    def _make(self, family: int, address: SocketAddress, sources: Sources) -> Destination:
+        host = endpoints.canonical(address[0])
+        bound = sources.towards(host)
+        origins = bound or (endpoints.canonical(source_for(family, address)),)
+        with self._lock:
+            self._make_room(len(origins))
+            spaces = tuple(self._space(origin, host, address[1]) for origin in origins)
+            destination = Destination(family, address, bound or ("",), spaces)
+            self._destinations[family, address, sources] = destination
+        return destination
+
+    def _space(self, source: str, host: str, port: int) -> SharedSpace:
+        key = (source, host, port)
+        space = self._spaces.get(key)
+        if space is None:
+            space = self._spaces[key] = SharedSpace(
+                source,
+                host,
+                port,
+                settings=self._settings,
+                explicit_bind=self.strategy is Strategy.BIND,
+                most=self.limits.ports,
+                clock=self._clock,
+            )
+        return space
+
+    def _make_room(self, wanted: int) -> None:
+        if len(self._spaces) + wanted <= self.limits.spaces:
+            return
+        # A quarter at once, so that the look through all of them is rare.
+        most = max(0, self.limits.spaces * 3 // 4 - wanted)
+        for key, space in list(self._spaces.items()):
+            if len(self._spaces) <= most:
+                break
+            if space.idle:
+                del self._spaces[key]
+                self._dropped += space.counts
+        self._destinations.clear()
+
+
+@cache
+def default_registry() -> SpaceRegistry:
+    """The registry of the module-level functions and of ``Socket`` without one of its own."""
+    return SpaceRegistry()
+
+
+def resolve(host: str | None, port: int | str, family: int = socket.AF_UNSPEC) -> list[tuple[int, SocketAddress]]:
+    """(family, address) pairs to try in order; a literal needs no resolver. Raises socket.gaierror."""
+    if isinstance(host, str) and isinstance(port, int) and family == socket.AF_UNSPEC:
+        literal = endpoints.literal_address(host, port)
+        if literal is not None:
+            return [literal]
+    found = socket.getaddrinfo(host, port, family, socket.SOCK_STREAM)
+    return [(family, cast("SocketAddress", address)) for family, _, _, _, address in found]

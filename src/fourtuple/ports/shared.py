@@ -1,0 +1,220 @@
+"""A port space that threads share, that follows the kernel's settings, and that counts.
+
+The pure core is ``PortSpace``. This shell gives it a lock, a clock and the settings of the moment. Each critical
+section makes one call into the core, which compiled neither runs bytecode nor makes containers, so that a finaliser or
+a signal handler that re-enters on the same thread (the lock lets it) always finds the core whole.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fourtuple.errors import PortsExhausted, Shortage
+
+from . import endpoints
+from .forking import renew_in_children
+from .remedies import remedies
+from .space import PortSpace, Reason, coprime_stride
+from .statistics import Counts, SpaceStatistics
+from .timewait import TIME_WAIT, reuse_delay
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .settings import Settings, SettingsCache
+    from .space import How
+
+
+class Lease:
+    """A port on loan from a space. It ends once, by ``release`` or ``reject``; whatever comes after has no effect."""
+
+    __slots__ = ("epoch", "port", "space")
+
+    def __init__(self, space: SharedSpace, port: int, epoch: int) -> None:
+        self.space = space
+        self.port = port
+        self.epoch = epoch
+
+    def release(self, how: How) -> None:
+        """Give the port back, as ``How`` says."""
+        self.space.release(self, how)
+
+    def reject(self, reason: Reason) -> None:
+        """Give the port back as refused by the kernel."""
+        self.space.reject(self, reason)
+
+
+_ENDED = -1  # the epoch of a lease that is over
+_LONGEST_WAIT = 64.0  # seconds until any port that came back is free or due for another try; see ``space``
+
+
+class SharedSpace:
+    """The port space from ``source`` (canonical; "" when routing gave none) to ``destination``, ``port``."""
+
+    def __init__(
+        self,
+        source: str,
+        destination: str,
+        port: int,
+        *,
+        settings: SettingsCache,
+        explicit_bind: bool,
+        most: int | None,
+        clock: Callable[[], float],
+    ) -> None:
+        self.source = source
+        self.destination = endpoints.text(destination, port)
+        self.loopback = any(endpoints.is_loopback(host) for host in (source, destination) if host)
+        self.counts = Counts()
+        self._settings_cache = settings
+        self._explicit_bind = explicit_bind
+        self._most = most
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._epoch = 0
+        self._settings = settings.at(clock())
+        self._space = self._fresh_space()
+        self._check_at = 0.0
+        self._last_end = 0.0
+        renew_in_children(self)
+
+    @property
+    def leased(self) -> int:
+        """Ports on loan now."""
+        return self._space.leased
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing would be forgotten by dropping the space."""
+        space = self._space
+        if space.leased:
+            return False
+        return not (space.cooling or space.foreign) or self._clock() >= self._last_end + _LONGEST_WAIT
+
+    def take(self) -> Lease | None:
+        """Lease the longest-free port; None when none is known to be free.
+
+        Raises PortsExhausted when the limit of leased ports is reached.
+        """
+        now = self._clock()
+        with self._lock:
+            if now >= self._check_at:
+                self._follow(self._settings_cache.at(now), now)
+            if self._most is not None and self._space.leased >= self._most:
+                raise self._exhausted(free=self._space.free)
+            port = self._space.take(now)
+            if port == 0:
+                return None
+            self.counts.leases += 1
+            return Lease(self, port, self._epoch)
+
+    def adopt(self, port: int) -> Lease | None:
+        """Lease the port that the kernel chose; None when the space cannot account for it."""
+        with self._lock:
+            self.counts.kernel_choices += 1
+            return Lease(self, port, self._epoch) if self._space.adopt(port) else None
+
+    def release(self, lease: Lease, how: How) -> None:
+        """End a lease. One that ended before, or that a parent process holds, is not ours to end."""
+        now = self._clock()
+        with self._lock:
+            if lease.epoch == self._epoch:
+                lease.epoch = _ENDED
+                self._last_end = now
+                self._space.release(lease.port, how, now)
+
+    def reject(self, lease: Lease, reason: Reason) -> None:
+        """End a lease whose port the kernel refused."""
+        now = self._clock()
+        with self._lock:
+            if lease.epoch == self._epoch:
+                lease.epoch = _ENDED
+                self._last_end = now
+                self._space.reject(lease.port, reason, now)
+                if reason is Reason.TAKEN:
+                    self.counts.refused += 1
+                else:
+                    self.counts.outside += 1
+
+    def follow(self) -> None:
+        """Read the kernel's settings again now, since it did what the last reading does not explain."""
+        now = self._clock()
+        with self._lock:
+            self._follow(self._settings_cache.fresh(now), now)
+
+    def exhausted(self) -> PortsExhausted:
+        """The error to raise when the kernel found no port: those without a known owner are others' then."""
+        return self._exhausted(free=0)
+
+    def statistics(self) -> SpaceStatistics:
+        """The ports by state, and what happened so far."""
+        with self._lock:
+            space = self._space
+            return SpaceStatistics(
+                self.source, self.destination, space.low, space.high, space.census(), replace(self.counts)
+            )
+
+    def start_anew(self) -> None:
+        """Forget every lease, in a forked child: the ports are its parent's, and the lock may be held for ever."""
+        self._lock = threading.RLock()
+        self._epoch += 1
+        self._space = self._fresh_space()
+        self.counts = Counts()
+
+    def _exhausted(self, *, free: int) -> PortsExhausted:
+        with self._lock:
+            self.counts.exhausted += 1
+            space = self._space
+            shortage = Shortage(
+                source=self.source or "this machine",
+                destination=self.destination,
+                low=space.low,
+                high=space.high,
+                leased=space.leased,
+                cooling=space.cooling,
+                foreign=space.foreign + space.free - free,
+                excluded=space.excluded,
+                free=free,
+                next_free=space.next_free(self._clock()),
+            )
+            return PortsExhausted(shortage, remedies(shortage, self._settings, loopback=self.loopback))
+
+    def _follow(self, settings: Settings, now: float) -> None:
+        self._check_at = now + 1.0
+        if settings is self._settings:
+            return
+        self._settings = settings
+        size = settings.high - settings.low + 1
+        self._space = self._space.reshaped(
+            settings.low,
+            settings.high,
+            excluded=settings.reserved,
+            reuse_delay=self._reuse_delay(),
+            start=random.randrange(size),
+            stride=coprime_stride(size, random.randrange(size)),
+        )
+
+    def _fresh_space(self) -> PortSpace:
+        settings = self._settings
+        size = settings.high - settings.low + 1
+        return PortSpace(
+            settings.low,
+            settings.high,
+            excluded=settings.reserved,
+            reuse_delay=self._reuse_delay(),
+            time_wait=TIME_WAIT,
+            start=random.randrange(size),
+            stride=coprime_stride(size, random.randrange(size)),
+        )
+
+    def _reuse_delay(self) -> float:
+        return reuse_delay(
+            self._settings.tw_reuse,
+            self._settings.tw_reuse_delay,
+            timestamps=self._settings.timestamps,
+            loopback=self.loopback,
+            explicit_bind=self._explicit_bind,
+        )

@@ -1,0 +1,424 @@
+"""The port space: which source port the next connection to one destination gets.
+
+A port space holds the source ports of one (source address, destination address and port) pair. It proposes; the kernel
+stays the judge. A wrong guess therefore costs one rejected try and never a wrong connection, and nothing here has to
+be complete: it has to be right nearly always, and cheap always.
+
+Every port is in one state, and moves like this:
+
+    state      meaning                                    enters by                       leaves by
+    FREE       no known owner                             at first; release(FREED);       take
+                                                          its wait in COOLING is over
+    LEASED     ours: take() gave it out, or the kernel    take, adopt                     release, reject
+               chose it and adopt() told us
+    COOLING    ours until just now; the kernel keeps it   release(TIME_WAIT),             the wait is over; adopt
+               in TIME_WAIT                               release(TIME_WAIT_KEPT)
+    FOREIGN    somebody else's: the kernel refused it,    reject(TAKEN),                  take, once its retry is due
+               or our descriptor went out of our sight    release(DETACHED)               and nothing is FREE; adopt
+    EXCLUDED   never to be proposed: reserved, or         at first; reject(OUTSIDE)       nothing
+               outside the kernel's range
+
+Rules, and why the numbers are what they are:
+
+1. The longest-free port goes first. A port that was just given back may still be in LAST_ACK at our end or TIME_WAIT
+   at the other, for one round trip or for a minute; every other free port is a safer guess.
+2. Ports never used yet count as free the longest. They are visited along low + (start + i * stride) mod size, with a
+   stride coprime to the size, so each is met once, two processes with strides of their own do not follow one another
+   port by port, and the next port is no plain count for an observer (RFC 6056 wants them hard to guess). Port numbers
+   become places ("index") in that order, so a space that has used 50 ports holds arrays of 64, wherever they lie.
+3. Each queue has one waiting time, so its order of arrival is its order of release and only heads need a look.
+   TIME_WAIT lasts 60 s (TCP_TIMEWAIT_LEN) and may be reused sooner, after ``reuse_delay`` (see ``timewait``).
+4. A foreign port is retried after 1/8 s, then after twice the wait before, up to 64 s: 1/8 s lets a LAST_ACK across a
+   slow path or a lost race pass, 64 s outlasts a TIME_WAIT of 60 s, and a port held for hours costs one try in 64 s.
+   It is tried only when nothing is FREE: while there is choice, suspicion costs nothing. A detached port is tried at
+   once then: most are closed by then (uvloop detaches each socket as it closes it).
+5. take() moves at most two ports out of each cooling queue. One would replace the port it gives out; with two the
+   queues drain while they are used, the counts are true soon, and each call stays O(1). Skipping EXCLUDED ports is O(1)
+   amortised, since each is passed once.
+
+Nothing here reads a clock or the system: time comes in as ``now``, in seconds on any monotonic clock. Calls on one
+space must not overlap. The arrays are flat C arrays once compiled (see the .pxd), and take, release, reject and adopt
+then run without the interpreter.
+"""
+
+from __future__ import annotations
+
+from array import array
+from enum import IntEnum
+from math import gcd, isfinite
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_N = TypeVar("_N", int, float)
+
+
+class How(IntEnum):
+    """How a leased port came back: what the kernel still does with its four-tuple."""
+
+    FREED = 0
+    """Nothing is left: never connected, reset, or the peer closed first (at most LAST_ACK, a round trip)."""
+    TIME_WAIT = 1
+    """We closed first with timestamps in use: reusable after the space's ``reuse_delay``."""
+    TIME_WAIT_KEPT = 2
+    """We closed first without timestamps: the kernel never reuses it before TIME_WAIT ends."""
+    DETACHED = 3
+    """The descriptor lives on where we cannot see it close."""
+
+
+class Reason(IntEnum):
+    """Why the kernel did not take a proposed port."""
+
+    TAKEN = 0
+    """It has another owner (EADDRNOTAVAIL from connect, EADDRINUSE from bind)."""
+    OUTSIDE = 1
+    """It is not in the kernel's local port range, or is reserved or privileged."""
+
+
+class Census(NamedTuple):
+    """How many ports of a space are in each state; they sum to its size."""
+
+    free: int
+    leased: int
+    cooling: int
+    foreign: int
+    excluded: int
+
+
+# A place is a state and, for the waiting states, the queue the port waits in. _UNUSED is 0, what fresh arrays hold.
+_UNUSED = 0
+_FREE = 1
+_COOLING = 2
+_COOLING_LONG = 3
+_LEASED = 4
+_EXCLUDED = 5
+_DETACHED = 6
+_FOREIGN = 7  # and the queues after it, one for each retry wait
+
+_RETRIES = 10
+_FIRST_RETRY = 0.125  # seconds; doubles _RETRIES - 1 times, to 64 s
+_PLACES = _FOREIGN + _RETRIES
+
+# The enums' values once more as plain integers: compiled, they are C constants.
+_HOW_FREED = 0
+_HOW_TIME_WAIT = 1
+_HOW_DETACHED = 3
+_REASON_OUTSIDE = 1
+
+_NIL = 0xFFFF  # no index: a range of at most 65535 ports has indices up to 65534
+_FIRST_CAPACITY = 64
+
+
+class PortSpace:
+    """The source ports ``low`` to ``high``, both included, towards one destination.
+
+    ``excluded`` is a bitmap of ports never to propose (port p is bit p & 7 of byte p >> 3; shorter maps end in zeros),
+    as ``fourtuple.linux.sysctl.reserved_ports`` returns it. ``reuse_delay`` and ``time_wait`` are seconds: how long a
+    port in TIME_WAIT must wait, with and without timestamps. ``start`` and ``stride`` fix the order of first use;
+    ``stride`` must be coprime to the size, see ``coprime_stride``.
+
+    Memory: 14 bytes for each port ever used, in steps of powers of two: under 1 KiB for up to 64 ports,
+    386 KiB for the whole default range of 28,232. The bitmap is shared, not copied. ``memory`` tells.
+
+    Raises ValueError, naming the argument, for a range that is none, negative times or a stride that is not coprime.
+    """
+
+    def __init__(
+        self,
+        low: int,
+        high: int,
+        *,
+        excluded: bytes = b"",
+        reuse_delay: float = 1.0,
+        time_wait: float = 60.0,
+        start: int = 0,
+        stride: int = 1,
+    ) -> None:
+        if not 1 <= low <= high <= 65535:
+            raise ValueError(f"low, high: {low}-{high} is no port range; they must be 1 <= low <= high <= 65535")
+        if not (isfinite(time_wait) and time_wait >= 0):
+            raise ValueError(f"time_wait must be 0 or more seconds, not {time_wait}")
+        if not (isfinite(reuse_delay) and reuse_delay >= 0):
+            raise ValueError(f"reuse_delay must be 0 or more seconds, not {reuse_delay}")
+        size = high - low + 1
+        if not 0 <= start < size:
+            raise ValueError(f"start must be a place in the range, 0 to {size - 1}, not {start}")
+        if not 1 <= stride <= size or gcd(stride, size) != 1:
+            raise ValueError(f"stride must be 1 to {size} and coprime to the {size} ports of the range, not {stride}")
+        self.low = low
+        self.high = high
+        self.size = size
+        self.reuse_delay = min(reuse_delay, time_wait)
+        self.time_wait = time_wait
+        self._start = start
+        self._stride = stride
+        self._inverse = pow(stride, -1, size) if size > 1 else 0
+        self._bitmap = excluded if len(excluded) > high >> 3 else excluded.ljust((high >> 3) + 1, b"\0")
+        self.leased = 0
+        self.cooling = 0
+        self.foreign = 0
+        self.excluded = _ones(self._bitmap, low, high)
+        self._cursor = 0
+        self._capacity = 0
+        self._next = array("H")
+        self._prev = array("H")
+        self._place = array("B")
+        self._strikes = array("B")
+        self._due = array("d")
+        self._head = array("H", [_NIL] * _PLACES)
+        self._tail = array("H", [_NIL] * _PLACES)
+        self._reserve(min(size, _FIRST_CAPACITY))
+
+    @property
+    def free(self) -> int:
+        """Ports with no known owner, those never used included."""
+        return self.size - self.leased - self.cooling - self.foreign - self.excluded
+
+    @property
+    def memory(self) -> int:
+        """Bytes held by the arrays."""
+        return 14 * self._capacity + 4 * _PLACES
+
+    def census(self) -> Census:
+        """The number of ports in each state."""
+        return Census(self.free, self.leased, self.cooling, self.foreign, self.excluded)
+
+    def take(self, now: float) -> int:
+        """Lease a port and return it, or 0 when none is known to be free: port 0 lets the kernel choose."""
+        self._mature(_COOLING, now)
+        self._mature(_COOLING_LONG, now)
+        index = self._first_use()
+        if index == _NIL:
+            index = self._head[_FREE]
+            if index == _NIL:
+                index = self._due_retry(now)
+                if index == _NIL:
+                    return 0
+            self._unlink(index)
+        self._place[index] = _LEASED
+        self.leased += 1
+        return self._port(index)
+
+    def release(self, port: int, how: int, now: float) -> bool:
+        """Give back a leased port; ``how`` is a ``How``. False, and nothing changes, when it was not leased."""
+        index = self._leased_index(port)
+        if index == _NIL:
+            return False
+        self.leased -= 1
+        self._strikes[index] = 0
+        if how == _HOW_FREED or (how == _HOW_TIME_WAIT and self.reuse_delay <= 0):
+            self._link(index, _FREE, now)
+        elif how == _HOW_DETACHED:
+            self._link(index, _DETACHED, now)
+        elif how == _HOW_TIME_WAIT and self.reuse_delay < self.time_wait:
+            self._link(index, _COOLING, now + self.reuse_delay)
+        else:
+            self._link(index, _COOLING_LONG, now + self.time_wait)
+        return True
+
+    def reject(self, port: int, reason: int, now: float) -> bool:
+        """Tell that the kernel refused a leased port; ``reason`` is a ``Reason``. False when it was not leased."""
+        index = self._leased_index(port)
+        if index == _NIL:
+            return False
+        self.leased -= 1
+        if reason == _REASON_OUTSIDE:
+            self._place[index] = _EXCLUDED
+            self.excluded += 1
+        else:
+            self._suspect(index, now)
+        return True
+
+    def adopt(self, port: int) -> bool:
+        """Lease the port that the kernel chose by itself.
+
+        False when the space cannot account for it: outside, excluded, or leased already.
+        """
+        if port < self.low or port > self.high:
+            return False
+        index = self._index(port)
+        if index >= self._capacity:
+            self._reserve(index + 1)
+        place = self._place[index]
+        if place == _LEASED or place == _EXCLUDED or self._is_excluded(port):
+            return False
+        if place != _UNUSED:
+            self._unlink(index)
+        self._place[index] = _LEASED
+        self.leased += 1
+        return True
+
+    def next_free(self, now: float) -> float | None:
+        """Seconds until the first cooling port is free again, 0.0 when it is due, None when none is cooling."""
+        heads = [self._head[_COOLING], self._head[_COOLING_LONG]]
+        waits = [self._due[head] - now for head in heads if head != _NIL]
+        return max(0.0, min(waits)) if waits else None
+
+    def reshaped(
+        self, low: int, high: int, *, excluded: bytes, reuse_delay: float, start: int, stride: int
+    ) -> PortSpace:
+        """A space for a range, reserved ports or a delay that changed, with what is known of the ports in both.
+
+        Leases of ports outside the new range are forgotten: release() answers False for them. Ports known to be free
+        keep their order of release, behind those never used.
+        """
+        new = PortSpace(
+            low,
+            high,
+            excluded=excluded,
+            reuse_delay=reuse_delay,
+            time_wait=self.time_wait,
+            start=start,
+            stride=stride,
+        )
+        for port, place, strikes, due in self._known():
+            new._restore(port, place, strikes, due)
+        return new
+
+    def _known(self) -> Iterator[tuple[int, int, int, float]]:
+        # Waiting ports in the order of their queues, then the leased ones: what _restore needs of each.
+        for place in range(_PLACES):
+            index = self._head[place]
+            while index != _NIL:
+                yield self._port(index), place, self._strikes[index], self._due[index]
+                index = self._next[index]
+        for index in range(self._capacity):
+            if self._place[index] == _LEASED:
+                yield self._port(index), _LEASED, self._strikes[index], 0.0
+
+    def _restore(self, port: int, place: int, strikes: int, due: float) -> None:
+        # adopt() knows which ports are ours to account for; the place is then put right.
+        if not self.adopt(port):
+            return
+        index = self._index(port)
+        self._strikes[index] = strikes
+        if place != _LEASED:
+            self.leased -= 1
+            self._link(index, place, due)
+
+    def _port(self, index: int) -> int:
+        return self.low + (self._start + index * self._stride) % self.size
+
+    def _index(self, port: int) -> int:
+        # size is added since start may exceed port - low, and C's remainder keeps the sign.
+        return (port - self.low + self.size - self._start) * self._inverse % self.size
+
+    def _leased_index(self, port: int) -> int:
+        if port < self.low or port > self.high:
+            return _NIL
+        index = self._index(port)
+        if index >= self._capacity or self._place[index] != _LEASED:
+            return _NIL
+        return index
+
+    def _is_excluded(self, port: int) -> bool:
+        return (self._bitmap[port >> 3] >> (port & 7)) & 1 != 0
+
+    def _first_use(self) -> int:
+        # The next port never used, _NIL once all have been. Those restored or adopted are passed over.
+        while self._cursor < self.size:
+            index = self._cursor
+            if index >= self._capacity:
+                self._reserve(index + 1)
+            self._cursor = index + 1
+            if self._place[index] == _UNUSED:
+                if not self._is_excluded(self._port(index)):
+                    return index
+                self._place[index] = _EXCLUDED
+        return _NIL
+
+    def _mature(self, place: int, now: float) -> None:
+        moves = 0
+        while moves < 2:
+            index = self._head[place]
+            if index == _NIL or self._due[index] > now:
+                return
+            self._unlink(index)
+            self._link(index, _FREE, now)
+            moves += 1
+
+    def _due_retry(self, now: float) -> int:
+        # Never refused first, then the fewest refusals: those are the likeliest to have been a passing thing.
+        for place in range(_DETACHED, _PLACES):
+            index = self._head[place]
+            if index != _NIL and self._due[index] <= now:
+                return index
+        return _NIL
+
+    def _suspect(self, index: int, now: float) -> None:
+        strikes = self._strikes[index]
+        self._link(index, _FOREIGN + strikes, now + _FIRST_RETRY * (1 << strikes))
+        if strikes < _RETRIES - 1:
+            self._strikes[index] = strikes + 1
+
+    def _link(self, index: int, place: int, due: float) -> None:
+        # To the tail of a queue.
+        tail = self._tail[place]
+        self._prev[index] = tail
+        self._next[index] = _NIL
+        if tail == _NIL:
+            self._head[place] = index
+        else:
+            self._next[tail] = index
+        self._tail[place] = index
+        self._place[index] = place
+        self._due[index] = due
+        self._count(place, 1)
+
+    def _unlink(self, index: int) -> None:
+        place = self._place[index]
+        before = self._prev[index]
+        after = self._next[index]
+        if before == _NIL:
+            self._head[place] = after
+        else:
+            self._next[before] = after
+        if after == _NIL:
+            self._tail[place] = before
+        else:
+            self._prev[after] = before
+        self._count(place, -1)
+
+    def _count(self, place: int, change: int) -> None:
+        if place == _COOLING or place == _COOLING_LONG:
+            self.cooling += change
+        elif place >= _DETACHED:
+            self.foreign += change
+
+    def _reserve(self, capacity: int) -> None:
+        # Room for that many indices, in doublings. No bookkeeping is changed before all arrays stand.
+        wanted = max(capacity, min(self.size, 2 * self._capacity))
+        after = _grown("H", self._next, wanted)
+        before = _grown("H", self._prev, wanted)
+        place = _grown("B", self._place, wanted)
+        strikes = _grown("B", self._strikes, wanted)
+        due = _grown("d", self._due, wanted)
+        self._next = after
+        self._prev = before
+        self._place = place
+        self._strikes = strikes
+        self._due = due
+        self._capacity = wanted
+
+
+def coprime_stride(size: int, seed: int) -> int:
+    """A stride for ``PortSpace`` that is coprime to ``size``: the first at or after ``seed`` modulo ``size``."""
+    if size < 1:
+        raise ValueError(f"size must be 1 or more, not {size}")
+    stride = seed % size
+    while stride == 0 or gcd(stride, size) != 1:
+        stride = stride % size + 1
+    return stride
+
+
+def _ones(bitmap: bytes, low: int, high: int) -> int:
+    bits = int.from_bytes(bitmap, "little") >> low
+    return (bits & ((1 << (high - low + 1)) - 1)).bit_count()
+
+
+def _grown(code: str, old: array[_N], capacity: int) -> array[_N]:
+    # Zeros are what fresh places hold; memoryview() makes one code of arrays and of Cython's slices of them.
+    new = cast("array[_N]", array(code, bytes(array(code).itemsize * capacity)))
+    memoryview(new)[: len(old)] = memoryview(old)
+    return new
