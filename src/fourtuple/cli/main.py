@@ -1,0 +1,66 @@
+"""``fourtuple``: finds a command, runs it, and turns its errors into one line and an exit status.
+
+0 success, 1 an error that fourtuple names, 2 wrong usage, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Final, NamedTuple, cast
+
+import click
+
+from fourtuple.errors import FourtupleError
+
+_INTERRUPTED: Final = 130
+
+
+class _Command(NamedTuple):
+    target: str
+    summary: str
+
+
+_COMMANDS: Final[Mapping[str, _Command]] = {
+    "demo": _Command(
+        "fourtuple.cli.demo:demo",
+        "Show what connect() costs as ports run out, with and without fourtuple.",
+    ),
+    "doctor": _Command(
+        "fourtuple.cli.doctor:doctor",
+        "Tell what this machine has, what is missing, and what each lack costs.",
+    ),
+}
+
+
+# A command's module is imported when the command is used, so that --help and completion stay quick.
+class _LazyGroup(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        command = _COMMANDS.get(cmd_name)
+        if command is None:
+            return None
+        module, _, name = command.target.partition(":")
+        return cast(click.Command, getattr(import_module(module), name))
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, _COMMANDS[name].summary) for name in sorted(_COMMANDS)])
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except FourtupleError as error:
+            text = error.strerror if isinstance(error, OSError) else None
+            raise click.ClickException(text or str(error)) from error
+        except KeyboardInterrupt:
+            click.echo("Interrupted.", err=True)
+            raise click.exceptions.Exit(_INTERRUPTED) from None
+
+
+@click.group(cls=_LazyGroup)
+@click.version_option(package_name="fourtuple")
+def main() -> None:
+    """connect() under pressure: fix it, see it, measure it, explain it."""

@@ -1,0 +1,1 @@
+"""Workloads: processes that hold connections, and the servers they connect to."""
