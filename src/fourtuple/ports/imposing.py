@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 # The methods of socket.socket itself, whatever the class of the socket overrides.
 _setsockopt = socket.socket.setsockopt
 _bind = socket.socket.bind
+_SOL_IP = socket.SOL_IP
 
 
 class Imposer(Protocol):
@@ -56,7 +57,7 @@ class RangeImposer:
 
     def impose(self, sock: socket.socket, source: str, port: int) -> Reason | None:
         """Never refuses: a port outside the kernel's range is ignored by it, which getsockname() shows later."""
-        _setsockopt(sock, socket.SOL_IP, IP_LOCAL_PORT_RANGE, one_port(port))
+        _setsockopt(sock, _SOL_IP, IP_LOCAL_PORT_RANGE, one_port(port))
         return None
 
     def refused(self, sock: socket.socket, options: Iterable[tuple[Any, ...]]) -> None:

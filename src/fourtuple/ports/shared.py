@@ -1,8 +1,9 @@
 """A port space that threads share, that follows the kernel's settings, and that counts.
 
-The pure core is ``PortSpace``. This shell gives it a lock, a clock and the settings of the moment. Each critical
-section makes one call into the core, which compiled neither runs bytecode nor makes containers, so that a finaliser or
-a signal handler that re-enters on the same thread (the lock lets it) always finds the core whole.
+The pure core is ``PortSpace``. A call into it, compiled, is one step under the interpreter's lock: it runs no bytecode
+and makes no containers, so no thread, finaliser or signal handler comes between. take() needs no more than that, and
+is spared a lock of its own, which costs as much as the rest of it. What takes several steps holds the lock; it may be
+re-entered, since each step leaves the core whole. Not compiled, a space must stay with one thread.
 """
 
 from __future__ import annotations
@@ -100,16 +101,12 @@ class SharedSpace:
         Raises PortsExhausted when the limit of leased ports is reached.
         """
         now = self._clock()
-        with self._lock:
-            if now >= self._check_at:
+        if now >= self._check_at:
+            with self._lock:
                 self._follow(self._settings_cache.at(now), now)
-            if self._most is not None and self._space.leased >= self._most:
-                raise self._exhausted(free=self._space.free)
-            port = self._space.take(now)
-            if port == 0:
-                return None
-            self.counts.leases += 1
-            return Lease(self, port, self._epoch)
+        if self._most is not None:
+            return self._take_within_limit(now)
+        return self._lease(self._space.take(now))
 
     def adopt(self, port: int) -> Lease | None:
         """Lease the port that the kernel chose; None when the space cannot account for it."""
@@ -163,6 +160,18 @@ class SharedSpace:
         self._epoch += 1
         self._space = self._fresh_space()
         self.counts = Counts()
+
+    def _take_within_limit(self, now: float) -> Lease | None:
+        with self._lock:
+            if self._most is not None and self._space.leased >= self._most:
+                raise self._exhausted(free=self._space.free)
+            return self._lease(self._space.take(now))
+
+    def _lease(self, port: int) -> Lease | None:
+        if port == 0:
+            return None
+        self.counts.leases += 1
+        return Lease(self, port, self._epoch)
 
     def _exhausted(self, *, free: int) -> PortsExhausted:
         with self._lock:
