@@ -1,6 +1,7 @@
 """What every test shares: the tiers, the netns fixture, the event loops, hypothesis's settings."""
 
 import asyncio
+import os
 import sys
 from collections.abc import Mapping
 
@@ -13,6 +14,9 @@ pytest_plugins = [
     "support.ordinary_user",
     "fourtuple.linux.pytest_netns",
 ]
+
+# In a user namespace this process is root, but its temporary folders must not be taken for root's.
+os.environ.setdefault("LOGNAME", f"uid{os.getuid()}")
 
 # How long an example takes is the machine's affair.
 hypothesis.settings.register_profile("fourtuple", hypothesis.settings(), deadline=None)

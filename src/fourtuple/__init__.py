@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .errors import FourtupleError, NamespacesRefused, NoSuchLocalAddress, PortsExhausted, Shortage, Unsupported
-from .ports import Connector, Limits, Socket, Sources, Strategy, aio, create_connection
+from .ports import Connector, Limits, Socket, Sources, SSLSocket, Strategy, aio, create_connection
 
 __all__ = [
     "Connector",
@@ -12,6 +12,7 @@ __all__ = [
     "NamespacesRefused",
     "NoSuchLocalAddress",
     "PortsExhausted",
+    "SSLSocket",
     "Shortage",
     "Socket",
     "Sources",

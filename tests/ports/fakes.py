@@ -21,13 +21,16 @@ class Clock:
 
 
 class Sysctls:
-    """A reader for ``SettingsCache``: what a test sets as ``settings``, and how often it was read."""
+    """A reader for ``SettingsCache``: what a test sets as ``settings`` or ``error``, and how often it was asked."""
 
     def __init__(self, settings: Settings = SETTINGS) -> None:
         self.settings = settings
+        self.error: OSError | None = None
         self.readings = 0
 
     def __call__(self) -> Settings:
         self.readings += 1
+        if self.error is not None:
+            raise self.error
         # An object of its own for each reading, as from the kernel.
         return replace(self.settings)

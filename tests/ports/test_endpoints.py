@@ -48,6 +48,24 @@ def test_what_is_bound_to_a_socket_is_the_address_it_stands_for(address: IPv4Add
     assert endpoints.for_family(socket.AF_INET, str(address)) == str(address)
 
 
+@pytest.mark.parametrize(
+    ("family", "host", "address"),
+    [
+        (socket.AF_INET, "", ("", 80)),
+        (socket.AF_INET, "192.0.2.1", ("192.0.2.1", 80)),
+        (socket.AF_INET6, "192.0.2.1", ("::ffff:192.0.2.1", 80)),
+        (socket.AF_INET6, "2001:db8::1", ("2001:db8::1", 80)),
+        (socket.AF_INET6, "fe80::1%3", ("fe80::1", 80, 0, 3)),
+        (socket.AF_INET6, "fe80::1%eth0", ("fe80::1", 80, 0, 7)),
+    ],
+)
+def test_bind_takes_a_zone_as_its_scope(
+    monkeypatch: pytest.MonkeyPatch, family: int, host: str, address: endpoints.SocketAddress
+) -> None:
+    monkeypatch.setattr(socket, "if_nametoindex", {"eth0": 7}.__getitem__)
+    assert endpoints.to_bind(family, host, 80) == address
+
+
 @pytest.mark.parametrize("family", [socket.AF_INET, socket.AF_INET6])
 def test_any_address_stays_any(family: int) -> None:
     assert endpoints.for_family(family, "") == ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import socket
 import subprocess
@@ -198,7 +199,11 @@ def test_a_destination_is_found_again_without_asking_routing(routing: Routing) -
     assert ipv4(registry) is destination
     assert len(routing.asked) == 1
     assert ipv4(registry, port=81) is not destination
-    assert registry.destination(socket.AF_INET, ("198.51.100.1", 80), Sources()) is not destination
+    named = registry.sources_for("192.0.2.7")
+    other = registry.destination(socket.AF_INET, ("198.51.100.1", 80), named)
+    assert other.sources == ("192.0.2.7",)
+    assert registry.destination(socket.AF_INET, ("198.51.100.1", 80), named) is other
+    assert ipv4(registry) is destination
 
 
 def test_routing_is_asked_again_for_a_destination_forgotten(routing: Routing) -> None:
@@ -273,6 +278,14 @@ def test_routings_error_is_passed_on_and_not_remembered(routing: Routing) -> Non
     assert ipv4(registry).spaces[0].source == "192.0.2.1"
 
 
+@pytest.mark.parametrize("code", [errno.EMFILE, errno.ENFILE, errno.EAGAIN])
+def test_a_process_that_cannot_ask_routing_has_a_space_all_the_same(routing: Routing, code: int) -> None:
+    routing.error = OSError(code, os.strerror(code))
+    destination = ipv4(make_registry())
+    assert destination.sources == ("",)
+    assert [space.source for space in destination.spaces] == [""]
+
+
 # Room for more.
 
 
@@ -303,7 +316,8 @@ def test_busy_spaces_stay() -> None:
     assert all(ipv4(registry, port=port).spaces == (space,) for port, space in busy.items())
     for lease in leases:
         lease.release(How.FREED)
-    ipv4(registry, port=200)
+    for port in range(201, 211):
+        ipv4(registry, port=port)
     assert len(kept(registry)) <= 4
 
 
@@ -314,7 +328,8 @@ def test_spaces_are_not_kept_for_what_is_long_over(clock: Clock, how: How) -> No
         take(ipv4(registry, port=port).spaces[0]).release(how)
     assert len(kept(registry)) == 20
     clock.now += 64.0
-    ipv4(registry, port=200)
+    for port in range(201, 211):
+        ipv4(registry, port=port)
     assert len(kept(registry)) <= 4
 
 
@@ -335,6 +350,15 @@ def test_no_destination_leads_to_a_space_that_was_dropped() -> None:
     assert after is not before
     take(after)
     assert registry.statistics().counts == Counts(leases=1)
+
+
+def test_sources_named_for_one_connection_each_do_not_pile_up() -> None:
+    registry = make_registry(limits=Limits(spaces=4))
+    gc.collect()
+    before = sum(isinstance(thing, Sources) for thing in gc.get_objects())
+    for host in range(1, 101):
+        registry.destination(socket.AF_INET, ("198.51.100.1", 80), registry.sources_for(f"192.0.2.{host}"))
+    assert sum(isinstance(thing, Sources) for thing in gc.get_objects()) <= before + 4
 
 
 # Statistics.

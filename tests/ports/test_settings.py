@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from dataclasses import replace
 
 import pytest
@@ -62,20 +63,20 @@ def test_a_fresh_reading_is_made_at_once_and_serves_for_a_while() -> None:
     assert sysctls.readings == 2
 
 
-def test_a_failed_reading_changes_nothing() -> None:
+def test_where_nothing_can_be_read_the_last_reading_serves() -> None:
     sysctls = Sysctls()
-    answers = iter([sysctls])
-
-    def read() -> Settings:
-        for answer in answers:
-            return answer()
-        raise PermissionError("no /proc here")
-
-    cache = SettingsCache(read=read)
+    cache = SettingsCache(read=sysctls)
+    sysctls.error = OSError(errno.EMFILE, "Too many open files")
+    with pytest.raises(OSError, match="Too many open files"):
+        cache.at(0.0)
+    sysctls.error = None
     before = cache.at(0.0)
-    with pytest.raises(PermissionError):
-        cache.fresh(0.0)
-    assert cache.at(0.0) is before
+    sysctls.error = OSError(errno.EMFILE, "Too many open files")
+    assert cache.at(KEPT_FOR) is before
+    assert cache.fresh(KEPT_FOR) is before
+    sysctls.error = None
+    sysctls.settings = replace(SETTINGS, timestamps=False)
+    assert cache.at(KEPT_FOR) == sysctls.settings
 
 
 @pytest.mark.parametrize(("timestamps", "on"), [(0, False), (1, True), (2, True)])

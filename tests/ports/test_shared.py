@@ -14,14 +14,12 @@ from dataclasses import replace
 import pytest
 
 from fourtuple.errors import PortsExhausted
-from fourtuple.ports import shared
 from fourtuple.ports.settings import KEPT_FOR, SettingsCache
 from fourtuple.ports.shared import Lease, SharedSpace
 from fourtuple.ports.space import Census, How, Reason
 from fourtuple.ports.statistics import Counts
 from fourtuple.ports.timewait import TIME_WAIT, TwReuse
 from ports.fakes import SETTINGS, Clock, Sysctls
-from support.cores import CORES
 
 SIZE = SETTINGS.high - SETTINGS.low + 1
 ONE_PORT = replace(SETTINGS, high=SETTINGS.low)
@@ -402,7 +400,7 @@ def test_a_lock_held_during_a_fork_does_not_hold_up_the_child() -> None:
     subprocess.run([sys.executable, "-c", FORK_UNDER_LOCK], check=True, env={**os.environ, "PYTHONPATH": path})
 
 
-# Threads.
+# Threads. Whether a space serves several is the compiled one's affair: the other must stay with one.
 
 THREADS = 8
 CYCLES = 100_000
@@ -419,17 +417,25 @@ def frequent_switches() -> Generator[None, None, None]:
     sys.setswitchinterval(before)
 
 
-@pytest.mark.parametrize("core", CORES)
-@pytest.mark.usefixtures("frequent_switches")
-def test_threads_never_share_a_port(monkeypatch: pytest.MonkeyPatch, core: str) -> None:
-    monkeypatch.setattr(shared, "PortSpace", CORES[core].PortSpace)
-    # A second passes with each look at the clock, so that ports cool and come back while the threads run.
+def in_threads(work: Callable[[random.Random], None]) -> None:
+    with ThreadPoolExecutor(THREADS) as pool:
+        for outcome in [pool.submit(work, random.Random(seed)) for seed in range(THREADS)]:
+            outcome.result()
+
+
+@pytest.fixture
+def ticking() -> Callable[[], float]:
+    """A clock that goes on by a second at each look, so that ports cool and come back while threads run."""
     ticks = itertools.count(1000)
-    space = make_space(lambda: float(next(ticks)), Sysctls())
+    return lambda: float(next(ticks))
+
+
+@pytest.mark.usefixtures("frequent_switches")
+def test_threads_never_share_a_port(ticking: Callable[[], float], sysctls: Sysctls) -> None:
+    space = make_space(ticking, sysctls)
     holders: dict[int, Lease] = {}
 
-    def work(seed: int) -> None:
-        chance = random.Random(seed)
+    def work(chance: random.Random) -> None:
         held: list[Lease] = []
 
         def end(lease: Lease) -> None:
@@ -448,8 +454,28 @@ def test_threads_never_share_a_port(monkeypatch: pytest.MonkeyPatch, core: str) 
         for lease in held:
             end(lease)
 
-    with ThreadPoolExecutor(THREADS) as pool:
-        for outcome in [pool.submit(work, seed) for seed in range(THREADS)]:
-            outcome.result()
+    in_threads(work)
     assert census(space).leased == 0
     assert space.counts.leases == CYCLES
+
+
+@pytest.mark.usefixtures("frequent_switches")
+def test_threads_keep_to_a_limit_together(ticking: Callable[[], float], sysctls: Sysctls) -> None:
+    most = 2 * THREADS
+    space = make_space(ticking, sysctls, most=most)
+
+    def work(chance: random.Random) -> None:
+        held: list[Lease] = []
+        for _ in range(CYCLES // THREADS):
+            try:
+                held.append(take(space))
+            except PortsExhausted:
+                pass
+            assert space.leased <= most
+            if len(held) > 2 or (held and chance.random() < 0.5):
+                held.pop().release(How.FREED)
+        for lease in held:
+            lease.release(How.FREED)
+
+    in_threads(work)
+    assert census(space).leased == 0

@@ -79,9 +79,7 @@ def _lay_twin_over(folder: Path) -> None:
             _mount(str(entry), twin, None, _MS_BIND | _MS_REC)
 
 
-def _mount(
-    source: str | None, target: Path, kind: str | None, flags: int, data: str | None = None
-) -> None:
+def _mount(source: str | None, target: Path, kind: str | None, flags: int, data: str | None = None) -> None:
     texts = [text and os.fsencode(text) for text in (source, str(target), kind, data)]
     _call("mount", *texts[:3], ctypes.c_ulong(flags), texts[3])
 

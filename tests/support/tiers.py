@@ -52,9 +52,7 @@ class Tiers:
     def pytest_itemcollected(self, item: pytest.Item) -> None:
         """Give the test its tier as a marker, so that -m selects by it."""
         if not any(marker.name in TIERS for marker in item.iter_markers()):
-            item.add_marker(
-                next((t for t in TIERS if self._tests / t in item.path.parents), "pure")
-            )
+            item.add_marker(next((t for t in TIERS if self._tests / t in item.path.parents), "pure"))
         self._tier_of_test[item.nodeid] = tier_of(item)
 
     @pytest.hookimpl(tryfirst=True)

@@ -10,6 +10,7 @@ from .sources import Sources
 from .space import Census, How, PortSpace, Reason
 from .statistics import Counts, SpaceStatistics, Statistics
 from .strategy import Strategy, best_strategy
+from .tls import SSLSocket
 
 __all__ = [
     "Census",
@@ -19,6 +20,7 @@ __all__ = [
     "Limits",
     "PortSpace",
     "Reason",
+    "SSLSocket",
     "Socket",
     "Sources",
     "SpaceStatistics",

@@ -6,12 +6,13 @@ The loop is handed a connected ``Socket``, so that asyncio's own loop and uvloop
 from __future__ import annotations
 
 import asyncio
+import errno
 import socket
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import aiohappyeyeballs
 
-from fourtuple.errors import PortsExhausted
+from fourtuple.errors import NoSuchLocalAddress, PortsExhausted
 
 from . import endpoints
 from .connector import Connector, default_connector
@@ -30,7 +31,7 @@ _P = TypeVar("_P", bound=asyncio.BaseProtocol)
 
 
 async def connect(
-    host: str,
+    host: str | None,
     port: int | str,
     *,
     connector: Connector | None = None,
@@ -44,14 +45,17 @@ async def connect(
     ``happy_eyeballs_delay`` in seconds, None to try one address after the other; ``interleave`` as for
     ``loop.create_connection``. A timeout or cancellation leaves no port leased.
 
-    Raises PortsExhausted when an attempt met it, else the OSError of the attempts.
+    Raises PortsExhausted when an attempt met it, NoSuchLocalAddress when all did, else the OSError of the attempts;
+    ValueError that names the argument.
     """
+    if isinstance(port, int) and not 0 <= port <= 65535:
+        raise ValueError(f"port must be 0 to 65535, not {port}")
     registry = (connector or default_connector()).registry
     sources = registry.sources_for(source)
-    exhausted: list[PortsExhausted] = []
+    named: list[PortsExhausted | NoSuchLocalAddress] = []
 
     def new_socket(info: _AddressInfo) -> socket.socket:
-        return _Attempt(exhausted, info[0], registry=registry, sources=sources)
+        return _Attempt(named, info[0], registry=registry, sources=sources)
 
     infos = await _resolve(host, port, family)
     try:
@@ -59,17 +63,15 @@ async def connect(
             infos, happy_eyeballs_delay=happy_eyeballs_delay, interleave=interleave, socket_factory=new_socket
         )
     except OSError as error:
-        if exhausted:
-            raise exhausted[0] from error
-        raise
+        raise _most_telling(error, named) from None
     finally:
         # The errors hold this frame, through their tracebacks.
-        exhausted.clear()
+        named.clear()
 
 
 async def create_connection(
     protocol_factory: Callable[[], _P],
-    host: str,
+    host: str | None,
     port: int | str,
     *,
     connector: Connector | None = None,
@@ -83,6 +85,8 @@ async def create_connection(
 
     With ``ssl`` the server name is ``host`` unless given. Raises as ``connect``.
     """
+    if options.get("local_addr") is not None:
+        raise ValueError("local_addr: give the address as source=; its port is chosen here")
     sock = await connect(
         host,
         port,
@@ -102,7 +106,7 @@ async def create_connection(
 
 
 async def open_connection(
-    host: str, port: int | str, *, limit: int = 2**16, **options: Any
+    host: str | None, port: int | str, *, limit: int = 2**16, **options: Any
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     """``asyncio.open_connection`` with a chosen source port; ``options`` as for ``create_connection`` of this module.
 
@@ -115,25 +119,33 @@ async def open_connection(
     return reader, asyncio.StreamWriter(transport, protocol, reader, loop)
 
 
+def _most_telling(error: OSError, named: list[PortsExhausted | NoSuchLocalAddress]) -> OSError:
+    # ``error`` has the errno of the attempts if that was the same for all.
+    for found in named:
+        if isinstance(found, PortsExhausted):
+            return found
+    return named[0] if named and error.errno == errno.EADDRNOTAVAIL else error
+
+
 class _Attempt(Socket):
     # start_connection() joins the errors of several addresses into one text; this keeps the named one.
-    __slots__ = ("_exhausted",)
+    __slots__ = ("_named",)
 
-    def __init__(self, exhausted: list[PortsExhausted], family: int, **options: Any) -> None:
+    def __init__(self, named: list[PortsExhausted | NoSuchLocalAddress], family: int, **options: Any) -> None:
         super().__init__(family, socket.SOCK_STREAM, **options)
-        self._exhausted = exhausted
+        self._named = named
 
     def connect(self, address: Any, /) -> None:
         try:
             super().connect(address)
-        except PortsExhausted as error:
-            self._exhausted.append(error)
+        except (PortsExhausted, NoSuchLocalAddress) as error:
+            self._named.append(error)
             raise
 
 
-async def _resolve(host: str, port: int | str, family: int) -> Sequence[_AddressInfo]:
-    literal = endpoints.literal_address(host, port) if isinstance(port, int) else None
-    if literal is not None:
+async def _resolve(host: str | None, port: int | str, family: int) -> Sequence[_AddressInfo]:
+    literal = endpoints.literal_address(host, port) if isinstance(host, str) and isinstance(port, int) else None
+    if literal is not None and family in (socket.AF_UNSPEC, literal[0]):
         return [(literal[0], socket.SOCK_STREAM, socket.IPPROTO_TCP, "", literal[1])]
     loop = asyncio.get_running_loop()
     return await loop.getaddrinfo(host, port, family=family, type=socket.SOCK_STREAM)

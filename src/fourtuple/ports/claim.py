@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fourtuple.errors import NoSuchLocalAddress, PortsExhausted
 from fourtuple.linux import tcp_info
-from fourtuple.linux.addresses import source_for
 from fourtuple.linux.sockopt import set_bind_address_no_port, set_freebind
 
 from . import closing, endpoints
+from .registry import routed_source
 from .space import How, Reason
 
 if TYPE_CHECKING:
@@ -69,8 +69,9 @@ class Claim:
 
     def note_binding(self, sock: socket.socket) -> None:
         """Read what the program, or an owner of the descriptor before it, bound the socket to."""
-        host, port = _getsockname(sock)[:2]
-        source = endpoints.canonical(host)
+        host, port, *rest = _getsockname(sock)
+        scope_id = rest[1] if rest else 0
+        source = endpoints.canonical(f"{host}%{scope_id}" if scope_id else host)
         self._own_port = port != 0
         if not endpoints.is_unspecified(source):
             self._wants_source = False
@@ -95,9 +96,10 @@ class Claim:
 
         Raises what connect() raises, PortsExhausted, and NoSuchLocalAddress.
         """
-        destination = None if self._has_port(sock) else self._destination(sock, address)
+        has_port = self._own_port or self.lease is not None
+        destination = None if has_port else self._destination(sock, address)
         if destination is None:
-            plain_connect(address)
+            self._connect_plainly(sock, address, plain_connect)
         elif len(destination.spaces) == 1:
             self._connect_from(sock, destination, destination.sources[0], destination.spaces[0], plain_connect)
         else:
@@ -109,9 +111,11 @@ class Claim:
             plain_close()
             return
         how = self._how(sock)
-        plain_close()
-        if sock.fileno() < 0:
-            self._end(how)
+        try:
+            plain_close()
+        finally:
+            if sock.fileno() < 0:
+                self._end(how)
 
     def detach(self) -> None:
         """The descriptor goes out of sight: the port is somebody else's from here on."""
@@ -119,12 +123,6 @@ class Claim:
             self._end(How.DETACHED)
 
     # Finding the spaces.
-
-    def _has_port(self, sock: socket.socket) -> bool:
-        if self.lease is not None and tcp_info.read(sock).state is tcp_info.TcpState.CLOSE:
-            # A non-blocking connect() failed since, and the kernel took the port off the socket.
-            self._end(How.FREED)
-        return self._own_port or self.lease is not None
 
     def _destination(self, sock: socket.socket, address: Any) -> Destination | None:
         # None where the plain connect() finds better words for what is wrong with the address.
@@ -140,6 +138,16 @@ class Claim:
             return None
 
     # Connecting.
+
+    def _connect_plainly(self, sock: socket.socket, address: Any, plain_connect: PlainConnect) -> None:
+        try:
+            plain_connect(address)
+        except OSError:
+            if self.lease is not None and tcp_info.read(sock).state is tcp_info.TcpState.CLOSE:
+                # A non-blocking connect() failed since, which is told now, or the connection is over.
+                self._end(self._how(sock))
+                self._make_ready(sock)
+            raise
 
     def _connect_from_any(self, sock: socket.socket, destination: Destination, plain_connect: PlainConnect) -> None:
         refusals: list[PortsExhausted] = []
@@ -175,7 +183,7 @@ class Claim:
         if self._sources.freebind:
             set_freebind(sock)
         try:
-            socket.socket.bind(sock, (endpoints.for_family(sock.family, source), 0))
+            socket.socket.bind(sock, endpoints.to_bind(sock.family, source, 0))
         except OSError as error:
             if error.errno == errno.EADDRNOTAVAIL:
                 raise NoSuchLocalAddress(source, space.destination) from error
@@ -202,16 +210,20 @@ class Claim:
         except OSError as error:
             if error.errno == errno.EADDRNOTAVAIL:
                 self._reject(Reason.TAKEN)
-                imposer.refused(sock, (self._options or {}).values())
+                self._make_ready(sock)
                 return False
             if _under_way(error):
                 self._verify(sock, space)
             else:
                 self._end(How.FREED)
+                self._make_ready(sock)
             raise
         if _getsockname(sock)[1] != lease.port:
             self._verify(sock, space)
         return True
+
+    def _make_ready(self, sock: socket.socket) -> None:
+        self._registry.imposer.refused(sock, (self._options or {}).values())
 
     def _verify(self, sock: socket.socket, space: SharedSpace) -> None:
         # The kernel ignores a range outside its own, which is how a change of the sysctl shows.
@@ -231,7 +243,7 @@ class Claim:
         space: SharedSpace,
         plain_connect: PlainConnect,
     ) -> None:
-        self._registry.imposer.withdraw(sock)
+        self._registry.imposer.withdraw(sock, source)
         try:
             plain_connect(destination.address)
         except OSError as error:
@@ -247,7 +259,7 @@ class Claim:
     ) -> PortsExhausted | NoSuchLocalAddress:
         if not source:
             try:
-                source_for(destination.family, destination.address)
+                routed_source(destination.family, destination.address)
             except OSError:
                 self._registry.forget(destination)
                 return NoSuchLocalAddress(None, space.destination)
@@ -263,8 +275,8 @@ class Claim:
             if not closing.keeps_time_wait(info.state, sent_fin_first=self._sent_fin_first):
                 return How.FREED
             reset = tcp_info.resets_on_close(sock) or tcp_info.unread_bytes(sock) > 0
-        except OSError:
-            # Closed behind our back, by number.
+        except (OSError, ValueError):
+            # Closed behind our back, by number or by another thread.
             return How.DETACHED
         return closing.returned(reset=reset, timestamps=info.timestamps)
 

@@ -71,14 +71,16 @@ class Connector:
 
     def socket(
         self,
-        family: int = socket.AF_INET,
-        type: int = socket.SOCK_STREAM,
-        proto: int = 0,
+        family: int = -1,
+        type: int = -1,
+        proto: int = -1,
         fileno: int | None = None,
         *,
         source: Source = None,
     ) -> Socket:
         """A socket of this connector, for clients that take a socket or a factory of sockets.
+
+        Arguments as for ``socket.socket``, by default IPv4 or what ``fileno`` is.
 
         Raises ValueError for anything but TCP over IPv4 or IPv6, and when the connector is closed.
         """

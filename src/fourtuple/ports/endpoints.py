@@ -47,6 +47,17 @@ def for_family(family: int, host: str) -> str:
     return _MAPPED + host if host and family == socket.AF_INET6 and ":" not in host else host
 
 
+def to_bind(family: int, host: str, port: int) -> SocketAddress:
+    """What bind() of a socket of that family takes for a canonical address, "" for any.
+
+    The zone becomes the scope, for bind() overlooks it in the host. Raises OSError when no interface has its name.
+    """
+    bare, _, zone = for_family(family, host).partition("%")
+    if not zone:
+        return bare, port
+    return bare, port, 0, int(zone) if zone.isdecimal() else socket.if_nametoindex(zone)
+
+
 def is_loopback(host: str) -> bool:
     """Whether the canonical address is a loopback address."""
     return ipaddress.ip_address(host.partition("%")[0]).is_loopback

@@ -11,7 +11,7 @@ import os
 import socket
 from typing import TYPE_CHECKING, Any, Protocol
 
-from fourtuple.linux.sockopt import IP_LOCAL_PORT_RANGE, one_port
+from fourtuple.linux.sockopt import IP_LOCAL_PORT_RANGE, one_port, set_bind_address_no_port
 
 from . import endpoints
 from .space import Reason
@@ -42,11 +42,11 @@ class Imposer(Protocol):
         ...
 
     def refused(self, sock: socket.socket, options: Iterable[tuple[Any, ...]]) -> None:
-        """Make the socket ready for another port after connect() refused the last; ``options`` were set on it."""
+        """Make the socket ready for another port after a connect() that failed; ``options`` were set on it."""
         ...
 
-    def withdraw(self, sock: socket.socket) -> None:
-        """Let the kernel choose the port after all."""
+    def withdraw(self, sock: socket.socket, source: str) -> None:
+        """Let the kernel choose the port after all; ``source`` is the address to connect from, "" for any."""
         ...
 
 
@@ -63,7 +63,7 @@ class RangeImposer:
     def refused(self, sock: socket.socket, options: Iterable[tuple[Any, ...]]) -> None:
         """Nothing to undo."""
 
-    def withdraw(self, sock: socket.socket) -> None:
+    def withdraw(self, sock: socket.socket, source: str) -> None:
         """Both bounds 0: the kernel's own range."""
         _setsockopt(sock, socket.SOL_IP, IP_LOCAL_PORT_RANGE, 0)
 
@@ -77,7 +77,7 @@ class BindImposer:
         """Reason.TAKEN when another socket owns the port, OUTSIDE when it is privileged."""
         _setsockopt(sock, socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            _bind(sock, (endpoints.for_family(sock.family, source), port))
+            _bind(sock, endpoints.to_bind(sock.family, source, port))
         except OSError as error:
             if error.errno == errno.EADDRINUSE:
                 return Reason.TAKEN
@@ -96,8 +96,11 @@ class BindImposer:
             fcntl.fcntl(fresh, fcntl.F_SETFL, flags)
             os.dup2(fresh.fileno(), sock.fileno(), inheritable)
 
-    def withdraw(self, sock: socket.socket) -> None:
-        """Nothing is bound: refused() saw to that."""
+    def withdraw(self, sock: socket.socket, source: str) -> None:
+        """Bind the address alone: refused() may have left nothing bound."""
+        if source:
+            set_bind_address_no_port(sock)
+            _bind(sock, endpoints.to_bind(sock.family, source, 0))
 
 
 class NoImposer:
@@ -112,7 +115,7 @@ class NoImposer:
     def refused(self, sock: socket.socket, options: Iterable[tuple[Any, ...]]) -> None:
         """Does nothing."""
 
-    def withdraw(self, sock: socket.socket) -> None:
+    def withdraw(self, sock: socket.socket, source: str) -> None:
         """Does nothing."""
 
 

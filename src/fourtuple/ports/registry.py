@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 import threading
 import time
@@ -94,6 +95,7 @@ class SpaceRegistry:
         self._destinations: dict[tuple[int, SocketAddress, Sources], Destination] = {}
         self._named_sources: dict[str | tuple[str, ...], Sources] = {}
         self._dropped = Counts()
+        self._room = self.limits.spaces
         renew_in_children(self)
 
     def sources_for(self, source: Source) -> Sources:
@@ -146,7 +148,7 @@ class SpaceRegistry:
     def _make(self, family: int, address: SocketAddress, sources: Sources) -> Destination:
         host = endpoints.canonical(address[0])
         bound = sources.towards(host)
-        origins = bound or (endpoints.canonical(source_for(family, address)),)
+        origins = bound or (routed_source(family, address),)
         with self._lock:
             self._make_room(len(origins))
             spaces = tuple(self._space(origin, host, address[1]) for origin in origins)
@@ -170,17 +172,35 @@ class SpaceRegistry:
         return space
 
     def _make_room(self, wanted: int) -> None:
-        if len(self._spaces) + wanted <= self.limits.spaces:
+        if len(self._spaces) + wanted <= self._room:
             return
         # A quarter at once, so that the look through all of them is rare.
-        most = max(0, self.limits.spaces * 3 // 4 - wanted)
+        quarter = max(1, self.limits.spaces // 4)
+        most = max(0, self.limits.spaces - quarter - wanted)
         for key, space in list(self._spaces.items()):
             if len(self._spaces) <= most:
                 break
             if space.idle:
                 del self._spaces[key]
                 self._dropped += space.counts
+        # Where most are in use, the next look waits until as many more have come.
+        self._room = max(self.limits.spaces, len(self._spaces) + wanted + quarter)
         self._destinations.clear()
+        self._named_sources.clear()
+
+
+def routed_source(family: int, address: SocketAddress) -> str:
+    """The source address, canonical, that routing picks; "" when there is nothing to ask it with.
+
+    Asking takes a descriptor and a UDP port, which a process may be out of while it can connect all the same.
+    Raises OSError when there is no such address (EADDRNOTAVAIL, ENETUNREACH, ...).
+    """
+    try:
+        return endpoints.canonical(source_for(family, address))
+    except OSError as error:
+        if error.errno in (errno.EAGAIN, errno.EMFILE, errno.ENFILE):
+            return ""
+        raise
 
 
 @cache

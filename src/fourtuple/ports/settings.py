@@ -59,8 +59,13 @@ class SettingsCache:
         return self._settings
 
     def fresh(self, now: float) -> Settings:
-        """The settings, read now."""
-        settings = self._read()
+        """The settings, read now; those of before where nothing can be read, as by a process out of descriptors."""
+        try:
+            settings = self._read()
+        except OSError:
+            if self._settings is None:
+                raise
+            return self._settings
         self._read_at = now
         if settings != self._settings:
             self._settings = settings

@@ -8,26 +8,22 @@ from __future__ import annotations
 
 import errno
 import socket
-import sys
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .claim import Claim
+from .holding import PortHolder
 from .registry import SpaceRegistry, default_registry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Self
 
     from .sources import Sources
 
 
-# The finaliser of the base class, which typeshed does not know.
-_finalise: Callable[[socket.socket], None] = getattr(socket.socket, "__del__")  # noqa: B009
 _FAMILIES = (socket.AF_INET, socket.AF_INET6)
 
 
-class Socket(socket.socket):
+class Socket(PortHolder):
     """A TCP ``socket.socket`` that takes its source port from a port space at connect() and gives it back at close().
 
     Arguments as for ``socket.socket``; ``registry`` says which spaces (by default the module-wide ones) and ``sources``
@@ -40,7 +36,7 @@ class Socket(socket.socket):
     Raises ValueError for anything but TCP over IPv4 or IPv6.
     """
 
-    __slots__ = ("_claim",)
+    __slots__ = ()
 
     def __init__(
         self,
@@ -52,10 +48,10 @@ class Socket(socket.socket):
         registry: SpaceRegistry | None = None,
         sources: Sources | None = None,
     ) -> None:
-        super().__init__(family, type, proto, fileno)
         if registry is None:
             registry = default_registry()
         self._claim = Claim(registry, registry.sources if sources is None else sources)
+        super().__init__(family, type, proto, fileno)
         if type is not socket.SOCK_STREAM or proto > 0 or family not in _FAMILIES or fileno is not None:
             # Not the usual case, in which the arguments alone tell.
             self._check_is_tcp(opened_here=fileno is None)
@@ -89,12 +85,6 @@ class Socket(socket.socket):
         super().setsockopt(*option)
         self._claim.note_option(option)
 
-    def shutdown(self, how: int, /) -> None:
-        """As of ``socket.socket``."""
-        if how != socket.SHUT_RD:
-            self._claim.note_shutdown(self)
-        super().shutdown(how)
-
     def dup(self) -> Self:
         """As of ``socket.socket``; the copy is a Socket that has its port already."""
         self._claim.note_duplicate()
@@ -102,29 +92,6 @@ class Socket(socket.socket):
         copy = self.__class__(self.family, self.type, self.proto, fileno=fd)
         copy.settimeout(self.gettimeout())
         return copy
-
-    def close(self) -> None:
-        """Close, and give the port back."""
-        if self._claim.lease is None:
-            super().close()
-        else:
-            self._claim.close(self, super().close)
-
-    def detach(self) -> int:
-        """As of ``socket.socket``; the port counts as somebody else's from here on."""
-        fd = super().detach()
-        self._claim.detach()
-        return fd
-
-    def __del__(self) -> None:
-        if self.fileno() < 0:
-            return
-        # A leaked socket: the base class closes it, and warns.
-        finalise = partial(_finalise, self)
-        if sys.is_finalizing():
-            finalise()
-        else:
-            self._claim.close(self, finalise)
 
     def _check_is_tcp(self, *, opened_here: bool) -> None:
         if self.family in _FAMILIES and self.type == socket.SOCK_STREAM and self.proto in (0, socket.IPPROTO_TCP):

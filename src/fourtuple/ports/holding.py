@@ -1,0 +1,58 @@
+"""The end of a connection's life, for every class of socket that holds a leased port."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from functools import partial
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .claim import Claim
+
+# The finaliser of the base class, which typeshed does not know.
+_finalise: Callable[[socket.socket], None] = getattr(socket.socket, "__del__")  # noqa: B009
+
+
+class PortHolder(socket.socket):
+    """A socket that gives its port back when it is closed, detached or collected. Subclasses set ``_claim`` first."""
+
+    __slots__ = ("_claim",)
+
+    _claim: Claim
+
+    def exchange_claim(self, claim: Claim) -> Claim:
+        """Put another claim in the place of this socket's, which moves on with the descriptor, and return that."""
+        claimed, self._claim = self._claim, claim
+        return claimed
+
+    def shutdown(self, how: int) -> None:
+        """As of ``socket.socket``."""
+        if how != socket.SHUT_RD:
+            self._claim.note_shutdown(self)
+        super().shutdown(how)
+
+    def close(self) -> None:
+        """Close, and give the port back."""
+        if self._claim.lease is None:
+            super().close()
+        else:
+            self._claim.close(self, super().close)
+
+    def detach(self) -> int:
+        """As of ``socket.socket``; the port counts as somebody else's from here on."""
+        fd = super().detach()
+        self._claim.detach()
+        return fd
+
+    def __del__(self) -> None:
+        if self.fileno() < 0:
+            return
+        # A leaked socket: the base class closes it, and warns.
+        finalise = partial(_finalise, self)
+        if sys.is_finalizing():
+            finalise()
+        else:
+            self._claim.close(self, finalise)
