@@ -37,7 +37,7 @@ bench: $(VENV)/stamp ## measure the figures of the README
 
 clean: ## remove everything that was built or installed
 	rm -rf $(VENV) build dist .pytest_cache .hypothesis .ruff_cache .import_linter_cache
-	find src tests backend -name __pycache__ -prune -exec rm -r {} +
+	find src tests backend benchmarks -name __pycache__ -prune -exec rm -r {} +
 	find src \( -name '*.so' -o -name '*.egg-info' \) -prune -exec rm -r {} +
 
 $(VENV)/stamp: EXTRAS := all

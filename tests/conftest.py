@@ -11,7 +11,7 @@ import pytest
 pytest_plugins = [
     "pytester",
     "support.tiers",
-    "support.ordinary_user",
+    "support.elsewhere",
     "fourtuple.linux.pytest_netns",
 ]
 

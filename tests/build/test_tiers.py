@@ -31,7 +31,7 @@ class Suite:
             addopts = ["--import-mode=importlib", "-p", "no:cacheprovider"]
             """,
         )
-        self._write("conftest.py", 'pytest_plugins = ["support.tiers", "support.ordinary_user"]')
+        self._write("conftest.py", 'pytest_plugins = ["support.tiers", "support.elsewhere"]')
 
     def add(self, name: str, text: str) -> None:
         self._write(name, PREAMBLE + text)
@@ -156,7 +156,6 @@ def test_unprivileged_tests_run_elsewhere_and_are_reported_here(suite: Suite):
         + """
 def test_passes(tmp_path):
     sys.elsewhere = True
-    assert os.geteuid() != 0
     (tmp_path / "mine").touch()
 
 def test_fails():

@@ -12,6 +12,7 @@ import ctypes
 import os
 import stat
 import sys
+import tempfile
 from pathlib import Path
 
 # The user nobody: no account whose limits or files matter.
@@ -26,10 +27,15 @@ _MS_PRIVATE = 0x40000
 _ENTER_AND_LIST = stat.S_IXOTH | stat.S_IROTH
 
 
-def give(folder: Path) -> None:
-    """Make `folder` the ordinary user's, if there are privileges to drop."""
-    if os.geteuid() == 0:
-        os.chown(folder, ORDINARY_ID, ORDINARY_ID)
+def mapped_ids() -> int:
+    """How many user ids this process's user namespace knows: few in one that a user made for itself."""
+    lines = Path("/proc/self/uid_map").read_text().splitlines()
+    return sum(int(line.split()[2]) for line in lines)
+
+
+def may_drop() -> bool:
+    """Whether this process is a root that can become another user."""
+    return os.geteuid() == 0 and mapped_ids() > ORDINARY_ID
 
 
 def closed_folder(path: Path) -> Path | None:
@@ -42,19 +48,31 @@ def closed_folder(path: Path) -> Path | None:
 
 
 def main() -> None:
-    """Become an ordinary user and pytest."""
-    if os.geteuid() == 0:
-        _open_the_way()
-        os.setgroups([])
-        os.setresgid(ORDINARY_ID, ORDINARY_ID, ORDINARY_ID)
-        os.setresuid(ORDINARY_ID, ORDINARY_ID, ORDINARY_ID)
-    os.execv(sys.executable, [sys.executable, "-m", "pytest", *sys.argv[1:]])
+    """Run pytest as an ordinary user, if this is a root that can, with a home to write to."""
+    command = [sys.executable, "-m", "pytest", *sys.argv[1:]]
+    if not may_drop():
+        os.execv(sys.executable, command)
+    with tempfile.TemporaryDirectory() as home:
+        os.chown(home, ORDINARY_ID, ORDINARY_ID)
+        pid = os.fork()
+        if pid == 0:
+            _open_the_way(Path(home).parent)
+            os.setgroups([])
+            os.setresgid(ORDINARY_ID, ORDINARY_ID, ORDINARY_ID)
+            os.setresuid(ORDINARY_ID, ORDINARY_ID, ORDINARY_ID)
+            os.execve(sys.executable, [*command, f"--basetemp={home}/tests"], _environment(home))
+        _, status = os.waitpid(pid, 0)
+    sys.exit(os.waitstatus_to_exitcode(status))
 
 
-def _open_the_way() -> None:
+def _environment(home: str) -> dict[str, str]:
+    own = {"HOME": home, "TMPDIR": home, "HYPOTHESIS_STORAGE_DIRECTORY": f"{home}/hypothesis"}
+    return {**os.environ, **own, "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def _open_the_way(temporary: Path) -> None:
     here = os.getcwd()
-    # The home folder is the ordinary user's own already; the way to it may not be.
-    names = [here, os.path.dirname(os.environ["HOME"]), sys.prefix, sys.base_prefix, *sys.path]
+    names = [here, temporary, sys.prefix, sys.base_prefix, *sys.path]
     paths = [Path(name).resolve() for name in names if os.path.exists(name)]
     if any(closed_folder(path) for path in paths):
         _call("unshare", _CLONE_NEWNS)

@@ -1,9 +1,9 @@
-"""pytest plugin: runs the `unprivileged` tier as an ordinary user, whoever runs pytest.
+"""pytest plugin: tiers that run in a pytest process of their own.
 
-They run before all others, in a pytest process of their own, so that they start from a process that
-has not yet entered a namespace for good. If root runs the suite, that process gives up its powers
-first (support/drop_privileges.py). It sends its test reports back through a pipe, so that they
-count and fail like the rest.
+The process of the other tests may enter a user namespace for good, and with it a private network. The
+tests of tier `unprivileged` must start from a process that has not, and, if root runs the suite, has
+given up its powers (support/drop_privileges.py); those of tier `build` need the machine's network.
+The other process sends its test reports back through a pipe, so that they count and fail like the rest.
 """
 
 import json
@@ -13,7 +13,6 @@ import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Generator
-from pathlib import Path
 from typing import TextIO
 
 import pytest
@@ -21,30 +20,38 @@ import pytest
 from support import drop_privileges
 from support.tiers import tier_of
 
-TIER = "unprivileged"
+# The command that each of these tiers is run by.
+ELSEWHERE = {
+    "unprivileged": [sys.executable, drop_privileges.__file__],
+    "build": [sys.executable, "-m", "pytest"],
+}
 
 Reports = dict[str, list[pytest.TestReport]]
 
 
 class Handover:
-    """Takes the unprivileged tests out of the session and reports what another process says."""
+    """Takes the tests of those tiers out of the session and reports what the other processes say."""
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
-        """Run the unprivileged tests elsewhere, then the others here, then report on the former."""
-        handed_over = [item for item in session.items if tier_of(item) == TIER]
-        if not handed_over or session.testsfailed or session.config.getoption("collectonly"):
+        """Run the tests that belong elsewhere, then the others here, then report on the former."""
+        if session.testsfailed or session.config.getoption("collectonly"):
             return (yield)
-        session.items = [item for item in session.items if tier_of(item) != TIER]
-        reports, output = _run_elsewhere(session.config, [item.nodeid for item in handed_over])
+        told: list[tuple[pytest.Item, list[pytest.TestReport], str]] = []
+        for tier, command in ELSEWHERE.items():
+            items = [item for item in session.items if tier_of(item) == tier]
+            if items:
+                reports, output = _run(session.config, command, items)
+                told += [(item, reports[item.nodeid], output) for item in items]
+        session.items = [item for item in session.items if tier_of(item) not in ELSEWHERE]
         result = yield
-        for item in handed_over:
-            _log(item, reports[item.nodeid], output)
+        for item, item_reports, output in told:
+            _log(item, item_reports, output)
         return result
 
 
 class Messenger:
-    """In that other process: writes each test report to the pipe, a line of JSON each."""
+    """In the other process: writes each test report to the pipe, a line of JSON each."""
 
     def __init__(self, config: pytest.Config, pipe: TextIO) -> None:
         self._config = config
@@ -62,7 +69,7 @@ class Messenger:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option by which the two processes know each other."""
-    parser.addoption("--reports-to", type=int, metavar="FD", help="for the unprivileged tests")
+    parser.addoption("--reports-to", type=int, metavar="FD", help="for tests that run elsewhere")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -75,15 +82,13 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Messenger(config, os.fdopen(descriptor, "w")), "messenger")
 
 
-def _run_elsewhere(config: pytest.Config, tests: list[str]) -> tuple[Reports, str]:
+def _run(config: pytest.Config, command: list[str], items: list[pytest.Item]) -> tuple[Reports, str]:
     receiver, sender = os.pipe()
-    with tempfile.TemporaryDirectory() as home, tempfile.TemporaryFile("w+") as output:
-        drop_privileges.give(Path(home))
-        options = [f"--reports-to={sender}", f"--basetemp={home}/tests", "-p", "no:cacheprovider"]
+    with tempfile.TemporaryFile("w+") as output:
+        options = [f"--reports-to={sender}", "-p", "no:cacheprovider"]
         process = subprocess.Popen(
-            [sys.executable, drop_privileges.__file__, *options, *tests],
+            [*command, *options, *(item.nodeid for item in items)],
             cwd=config.rootpath,
-            env=_environment(home),
             pass_fds=[sender],
             stdin=subprocess.DEVNULL,
             stdout=output,
@@ -95,16 +100,6 @@ def _run_elsewhere(config: pytest.Config, tests: list[str]) -> tuple[Reports, st
         process.wait()
         output.seek(0)
         return reports, output.read()
-
-
-def _environment(home: str) -> dict[str, str]:
-    return {
-        **os.environ,
-        "HOME": home,
-        "TMPDIR": home,
-        "HYPOTHESIS_STORAGE_DIRECTORY": f"{home}/hypothesis",
-        "PYTHONDONTWRITEBYTECODE": "1",
-    }
 
 
 def _read(config: pytest.Config, lines: TextIO) -> Reports:
@@ -131,6 +126,6 @@ def _lost(item: pytest.Item, output: str) -> pytest.TestReport:
         location=item.location,
         keywords={},
         outcome="failed",
-        longrepr=f"the process of the unprivileged tests ended before this one did:\n{output}",
+        longrepr=f"the process that ran this test ended before the test did:\n{output}",
         when="teardown",
     )
