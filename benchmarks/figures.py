@@ -63,9 +63,7 @@ def refused(done: Sequence[Repetition]) -> tuple[Spread, Spread]:
     return spread([one.refused[0] for one in done]), spread([one.refused[1] for one in done])
 
 
-def _compared(
-    repetitions: Sequence[dict[str, Both]], compare: Callable[[Both], float]
-) -> dict[str, Compared]:
+def _compared(repetitions: Sequence[dict[str, Both]], compare: Callable[[Both], float]) -> dict[str, Compared]:
     return {
         name: Compared(
             spread([one[name].without for one in repetitions]),

@@ -58,8 +58,7 @@ def repeat(family: Family, settings: Settings) -> Repetition:
     size = arena.ladder.size
     if size < settings.ports:
         raise ValueError(
-            f"settings: the limit of open files allows {size} ports, not {settings.ports}; "
-            f"raise it with ulimit -n"
+            f"settings: the limit of open files allows {size} ports, not {settings.ports}; raise it with ulimit -n"
         )
     measured = [step for step in measure(arena, settings) if isinstance(step, Measured)]
     few, many = held_at(5, size), held_at(95, size)
@@ -94,9 +93,7 @@ def repeat(family: Family, settings: Settings) -> Repetition:
     )
 
 
-def _both(
-    summary: Callable[[Sequence[int]], float], plain: Sequence[int], chosen: Sequence[int]
-) -> Both:
+def _both(summary: Callable[[Sequence[int]], float], plain: Sequence[int], chosen: Sequence[int]) -> Both:
     return Both(summary(plain) / 1000, summary(chosen) / 1000)
 
 

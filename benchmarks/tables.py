@@ -50,10 +50,7 @@ def section(family: Family, done: Sequence[Repetition]) -> str:
 def _compared(what: str, without: str, result: str, figures: dict[str, Compared]) -> str:
     return _table(
         (what, without, "fourtuple", result),
-        (
-            (name, *map(_text, (figure.without, figure.fourtuple, figure.result)))
-            for name, figure in figures.items()
-        ),
+        ((name, *map(_text, (figure.without, figure.fourtuple, figure.result))) for name, figure in figures.items()),
     )
 
 

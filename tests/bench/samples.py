@@ -26,9 +26,7 @@ def measured(level: Level, kernel: float, fourtuple: float, size: int = 1000) ->
     )
 
 
-def arena(
-    family: Family = Family.IPV6, steps: Ladder | None = None, *, private: bool = True
-) -> Arena:
+def arena(family: Family = Family.IPV6, steps: Ladder | None = None, *, private: bool = True) -> Arena:
     """A range of 1,000 ports from 10000 on, in no place at all."""
     nowhere = Existing(("::1", 9))
     steps = steps or ladder(SETTINGS.levels, 1000, 1000)

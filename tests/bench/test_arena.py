@@ -30,9 +30,7 @@ def test_a_private_range_is_as_large_as_asked_where_it_fits(
 
 
 @pytest.mark.parametrize("limit", [4096, 1024, 1023, 1022, 121])
-def test_a_low_limit_of_open_files_makes_the_range_smaller(
-    monkeypatch: pytest.MonkeyPatch, limit: int
-) -> None:
+def test_a_low_limit_of_open_files_makes_the_range_smaller(monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
     allow_files(monkeypatch, limit)
     found = private_arena(Family.IPV4, SETTINGS)
     assert found.ports.size == found.ladder.size < 20_000
@@ -42,9 +40,7 @@ def test_a_low_limit_of_open_files_makes_the_range_smaller(
 
 
 @pytest.mark.parametrize("make", [private_arena, host_arena])
-def test_too_low_a_limit_is_an_error_with_the_remedy(
-    monkeypatch: pytest.MonkeyPatch, make: object
-) -> None:
+def test_too_low_a_limit_is_an_error_with_the_remedy(monkeypatch: pytest.MonkeyPatch, make: object) -> None:
     allow_files(monkeypatch, 64)
     assert callable(make)
     with pytest.raises(Unsupported, match=r"64 open files.*ulimit -n") as raised:

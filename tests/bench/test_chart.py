@@ -34,9 +34,7 @@ def test_means_stand_beside_their_points() -> None:
 
 
 @given(st.lists(st.tuples(means, means), min_size=1, max_size=3), st.integers(60, 120))
-def test_every_level_shows_both_points_within_the_width(
-    pairs: list[tuple[float, float]], width: int
-) -> None:
+def test_every_level_shows_both_points_within_the_width(pairs: list[tuple[float, float]], width: int) -> None:
     lines = drawn(run(pairs), width)[1:-1]
     assert len(lines) == len(pairs)
     for line in lines:

@@ -46,9 +46,7 @@ def test_every_level_is_reached_or_named(shares: list[float], size: int, most: i
 
 
 @given(percents, sizes, st.integers(1, 64_000))
-def test_the_highest_level_within_reach_stands_in(
-    shares: list[float], size: int, most: int
-) -> None:
+def test_the_highest_level_within_reach_stands_in(shares: list[float], size: int, most: int) -> None:
     steps = ladder(shares, size, most)
     assume(steps.beyond)
     assert steps.reached[-1].held == most
@@ -59,9 +57,7 @@ def test_nothing_stands_in_where_nothing_is_missing() -> None:
 
 
 @given(percents, sizes, st.integers(SMALLEST_RANGE, 64_000))
-def test_the_largest_size_fits_and_one_more_port_would_not(
-    shares: list[float], wanted: int, most: int
-) -> None:
+def test_the_largest_size_fits_and_one_more_port_would_not(shares: list[float], wanted: int, most: int) -> None:
     size = largest_size(shares, wanted, most)
     assert held_at(max(shares), size) <= most
     assert size == wanted or held_at(max(shares), size + 1) > most

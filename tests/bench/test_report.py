@@ -19,9 +19,7 @@ from fourtuple.bench.report import (
 )
 
 
-@pytest.mark.parametrize(
-    ("value", "text"), [(1.234, "1.2"), (99.94, "99.9"), (99.96, "100"), (1234.5, "1,234")]
-)
+@pytest.mark.parametrize(("value", "text"), [(1.234, "1.2"), (99.94, "99.9"), (99.96, "100"), (1234.5, "1,234")])
 def test_durations_have_about_three_digits(value: float, text: str) -> None:
     assert microseconds(value) == text
 

@@ -7,16 +7,17 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fourtuple.errors import PortsExhausted
 from fourtuple.linux import sockopt
 from fourtuple.linux.tcp_info import TcpState
-from fourtuple.ports import Census, Connector, Counts
+from fourtuple.ports import Census, Connector, Counts, Socket
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
 PORT = 5000
 """Where servers listen: outside every port range of these tests, so that they take none of its ports."""
@@ -107,6 +108,16 @@ def close_after_peer(sock: socket.socket, peer: socket.socket) -> None:
     sock.settimeout(PATIENCE)
     assert sock.recv(1) == b""
     sock.close()
+
+
+def fill(connector: Connector, server: Server, stack: ExitStack) -> list[Socket]:
+    """Connect until no port is left."""
+    socks: list[Socket] = []
+    try:
+        while True:
+            socks.append(stack.enter_context(connector.create_connection(server.address)))
+    except PortsExhausted:
+        return socks
 
 
 def reset(*socks: socket.socket) -> None:

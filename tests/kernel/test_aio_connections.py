@@ -6,7 +6,7 @@ import asyncio
 import errno
 import socket
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -36,6 +36,7 @@ from kernel.servers import (
     states_towards,
 )
 
+NAME = "host.example"
 STRATEGIES = pytest.mark.parametrize("strategy", ["range", "bind", "kernel"])
 
 
@@ -53,17 +54,21 @@ async def close(writer: asyncio.StreamWriter) -> None:
 
 
 def answer(monkeypatch: pytest.MonkeyPatch, *hosts: str) -> None:
-    """Have the loop find these addresses for every name, in this order."""
+    """Have the loop find these addresses for ``NAME``, in this order."""
+    loop = asyncio.get_running_loop()
+    others = loop.getaddrinfo
 
-    async def getaddrinfo(*_: object, **__: object) -> list[tuple[Any, ...]]:
+    async def getaddrinfo(host: str, port: int, **options: Any) -> list[tuple[Any, ...]]:
+        if host != NAME:
+            return [*await others(host, port, **options)]
         return [
-            (socket.AF_INET6, socket.SOCK_STREAM, 6, "", (host, PORT, 0, 0))
+            (socket.AF_INET6, socket.SOCK_STREAM, 6, "", (host, port, 0, 0))
             if ":" in host
-            else (socket.AF_INET, socket.SOCK_STREAM, 6, "", (host, PORT))
+            else (socket.AF_INET, socket.SOCK_STREAM, 6, "", (host, port))
             for host in hosts
         ]
 
-    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", getaddrinfo)
+    monkeypatch.setattr(loop, "getaddrinfo", getaddrinfo)
 
 
 @contextmanager
@@ -181,7 +186,7 @@ class TestGivingUp:
         with deaf_server():
             before = open_files()
             task = asyncio.ensure_future(
-                aio.open_connection("somewhere", PORT, connector=connector, happy_eyeballs_delay=0.001)
+                aio.open_connection(NAME, PORT, connector=connector, happy_eyeballs_delay=0.001)
             )
             await eventually(lambda: leased(connector) == 3)
             task.cancel()
@@ -219,7 +224,7 @@ class TestHappyEyeballs:
 
     async def test_a_dead_ipv6_address(self, connector: Connector, monkeypatch: pytest.MonkeyPatch) -> None:
         answer(monkeypatch, "fd77::9", THERE[4])
-        reader, writer = await aio.open_connection("both", PORT, connector=connector, happy_eyeballs_delay=0.01)
+        reader, writer = await aio.open_connection(NAME, PORT, connector=connector, happy_eyeballs_delay=0.01)
         assert writer.get_extra_info("sockname")[0] == HERE[4]
         by_source = {space.source: space.ports for space in connector.statistics().spaces}
         assert by_source[HERE[6]] == (20000, 0, 0, 0, 0)
@@ -245,14 +250,14 @@ class TestHappyEyeballs:
     ) -> None:
         answer(monkeypatch, THERE[6], THERE[4])
         for _ in range(5):
-            _, writer = await aio.open_connection("both", PORT, connector=connector, happy_eyeballs_delay=delay)
+            _, writer = await aio.open_connection(NAME, PORT, connector=connector, happy_eyeballs_delay=delay)
             assert leased(connector) == 1
             await close(writer)
 
     async def test_all_at_once_leaves_one(self, connector: Connector, monkeypatch: pytest.MonkeyPatch) -> None:
         answer(monkeypatch, *(THERE[6], THERE[4]) * 5)
         for _ in range(10):
-            _, writer = await aio.open_connection("both", PORT, connector=connector, happy_eyeballs_delay=0.0)
+            _, writer = await aio.open_connection(NAME, PORT, connector=connector, happy_eyeballs_delay=0.0)
             await eventually(lambda: leased(connector) == 1)
             await close(writer)
 
@@ -280,12 +285,12 @@ class TestFull:
         # ::1 refuses, for nobody listens there.
         answer(monkeypatch, *hosts)
         with pytest.raises(PortsExhausted):
-            await aio.open_connection("both", PORT, connector=full)
+            await aio.open_connection(NAME, PORT, connector=full)
 
     async def test_another_address_may_have_ports(self, full: Connector, monkeypatch: pytest.MonkeyPatch) -> None:
         answer(monkeypatch, "127.0.0.1", "::1")
         with Server("::1"):
-            _, writer = await aio.open_connection("both", PORT, connector=full)
+            _, writer = await aio.open_connection(NAME, PORT, connector=full)
             assert writer.get_extra_info("peername")[:2] == ("::1", PORT)
             await close(writer)
 
@@ -301,13 +306,13 @@ class TestNoSuchLocalAddress:
     ) -> None:
         answer(monkeypatch, *hosts)
         with pytest.raises(NoSuchLocalAddress, match="disable_ipv6"):
-            await aio.open_connection("v6only", PORT, connector=new_connector())
+            await aio.open_connection(NAME, PORT, connector=new_connector())
 
     async def test_localhost_falls_through_to_ipv4(
         self, new_connector: NewConnector, server: Server, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         answer(monkeypatch, "::1", "127.0.0.1")
-        _, writer = await aio.open_connection("localhost", PORT, connector=new_connector())
+        _, writer = await aio.open_connection(NAME, PORT, connector=new_connector())
         assert writer.get_extra_info("peername") == server.address
         await close(writer)
 
@@ -358,11 +363,12 @@ class TestUniversalHook:
         # As aiohttp's: it gets what getaddrinfo() found.
         connector = new_connector()
 
-        def factory(info: aiohappyeyeballs.AddrInfoType) -> socket.socket:
+        def factory(info: tuple[int, int, int, str, tuple[Any, ...]]) -> socket.socket:
             return connector.socket(*info[:3])
 
         infos = await asyncio.get_running_loop().getaddrinfo("127.0.0.1", PORT, type=socket.SOCK_STREAM)
-        sock = await aiohappyeyeballs.start_connection(infos, socket_factory=factory)
+        connect: Callable[..., Awaitable[socket.socket]] = getattr(aiohappyeyeballs, "start_connection")  # noqa: B009
+        sock = await connect(infos, socket_factory=factory)
         assert leased(connector) == 1
         reset(sock)
 
@@ -408,7 +414,7 @@ async def test_bad_arguments(
     new_connector: NewConnector, server: Server, wrong: dict[str, Any], error: type[Exception], text: str
 ) -> None:
     connector = new_connector()
-    arguments = {"host": "127.0.0.1", "port": PORT, "connector": connector} | wrong
+    arguments: dict[str, Any] = {"host": "127.0.0.1", "port": PORT, "connector": connector} | wrong
     with pytest.raises(error, match=text):
         await aio.open_connection(**arguments)
     assert leased(connector) == 0

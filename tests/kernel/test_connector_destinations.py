@@ -36,9 +36,7 @@ class TestLimitOfSpaces:
         # Dropped, they still count.
         assert counts(connector).leases == 499
 
-    def test_spaces_used_once_become_idle(
-        self, new_connector: NewConnector, clock: Clock, everywhere: Server
-    ) -> None:
+    def test_spaces_used_once_become_idle(self, new_connector: NewConnector, clock: Clock, everywhere: Server) -> None:
         # Each connection leaves a port cooling, and nobody comes back to look at it.
         connector = new_connector(clock=clock, limits=Limits(spaces=16))
         for number in range(1, 500):
@@ -89,13 +87,14 @@ class TestLimitOfSpaces:
         crawl(1)
         tracemalloc.start()
         try:
-            before, _ = tracemalloc.get_traced_memory()
             crawl(1000)
+            before, _ = tracemalloc.get_traced_memory()
+            crawl(2000)
             after, _ = tracemalloc.get_traced_memory()
         finally:
             tracemalloc.stop()
         # All 300, kept, are more than 100 kB.
-        assert after - before < 50_000
+        assert after - before < 30_000
 
     @pytest.mark.parametrize("bound", [{"tries": 0}, {"spaces": 0}, {"ports": 0}, {"ports": -5}])
     def test_a_bound_that_is_none_is_named(self, bound: dict[str, int]) -> None:
@@ -182,6 +181,6 @@ def test_udp_ports_do_not_matter(new_connector: NewConnector, server: Server, st
         socks = [stack.enter_context(connector.create_connection(server.address)) for _ in range(50)]
         assert {port_of(sock) for sock in socks} == set(range(10000, 10050))
         assert leased(connector) == 50
-        with pytest.raises(OSError, match="no source port left from this machine to 127.0.0.1:5000") as raised:
+        with pytest.raises(OSError, match=r"no source port left from this machine to 127\.0\.0\.1:5000") as raised:
             connector.create_connection(server.address)
         assert raised.value.errno == errno.EADDRNOTAVAIL

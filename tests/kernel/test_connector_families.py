@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import socket
+import urllib.request
 from collections.abc import Callable, Generator
 from contextlib import ExitStack
 from typing import Any
@@ -14,7 +15,7 @@ import fourtuple
 from fourtuple.errors import PortsExhausted
 from fourtuple.ports import Connector, Socket, Strategy
 from kernel.links import HERE, THERE, ip, linked_namespaces
-from kernel.servers import PORT, Clock, NewConnector, Server, census, counts, leased, port_of, reset
+from kernel.servers import PORT, Clock, NewConnector, Server, census, counts, leased, port_of, reset, serving
 
 STRATEGIES = pytest.mark.parametrize("strategy", Strategy)
 
@@ -184,15 +185,15 @@ class TestNotTcp:
         ],
     )
     def test_a_new_socket(self, connector: Connector, family: int, kind: int, proto: int) -> None:
-        with pytest.raises(ValueError, match="^family, type, proto: only TCP"):
+        with pytest.raises(ValueError, match=r"^family, type, proto: only TCP"):
             connector.socket(family, kind, proto)
-        with pytest.raises(ValueError, match="^family, type, proto: only TCP"):
+        with pytest.raises(ValueError, match=r"^family, type, proto: only TCP"):
             Socket(family, kind, proto, registry=connector.registry)
 
     def test_a_descriptor_is_left_as_it_was(self, connector: Connector) -> None:
         one, other = socket.socketpair()
         with one, other:
-            with pytest.raises(ValueError, match="^family, type, proto: only TCP"):
+            with pytest.raises(ValueError, match=r"^family, type, proto: only TCP"):
                 connector.socket(fileno=one.fileno())
             one.sendall(b"still open")
             assert other.recv(99) == b"still open"
@@ -209,7 +210,7 @@ class TestNotTcp:
     ids=repr,
 )
 def test_a_bad_address_is_a_named_error(connector: Connector, address: Any) -> None:
-    with pytest.raises(ValueError, match="^address"):
+    with pytest.raises(ValueError, match=r"^address"):
         connector.create_connection(address)
 
 
@@ -252,7 +253,7 @@ def test_port_0_is_refused_by_the_kernel(connector: Connector) -> None:
 
 @pytest.mark.parametrize("timeout", [-1, float("nan")])
 def test_a_bad_timeout_is_an_error(connector: Connector, server: Server, timeout: float) -> None:
-    with pytest.raises(ValueError, match="(?i)timeout|NaN"):
+    with pytest.raises(ValueError, match=r"(?i)timeout|NaN"):
         connector.create_connection(server.address, timeout)
 
 
@@ -274,6 +275,21 @@ def test_the_function_of_the_package(default: Connector, server: Server) -> None
         assert type(sock) is Socket
         bare.connect(server.address)
         assert census(default).leased == 2
+
+
+def test_a_client_of_the_standard_library(default: Connector, monkeypatch: pytest.MonkeyPatch) -> None:
+    # It passes on a default timeout of its own making, and reads through makefile().
+    def answer(sock: socket.socket) -> None:
+        sock.recv(4096)
+        sock.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi")
+
+    monkeypatch.setattr(socket, "create_connection", fourtuple.create_connection)
+    with Server() as server, serving(server, answer):
+        with urllib.request.urlopen(f"http://127.0.0.1:{PORT}/") as response:
+            assert leased(default) == 1
+            assert response.read() == b"hi"
+        monkeypatch.undo()
+    assert leased(default) == 0
 
 
 def test_a_closed_connector_opens_no_more(new_connector: NewConnector, server: Server, clock: Clock) -> None:

@@ -73,7 +73,7 @@ def test_half_of_the_range_is_somebody_elses(
 
             learn_all(connector, server)
             assert counts(connector).refused == HELD
-            with pytest.raises(PortsExhausted, match="500 held by others.*ss -tanp dst 127.0.0.1:5000") as raised:
+            with pytest.raises(PortsExhausted, match=r"500 held by others.*ss -tanp dst 127\.0\.0\.1:5000") as raised:
                 connector.create_connection(server.address)
             assert (raised.value.shortage.leased, raised.value.shortage.foreign) == (SIZE - HELD, HELD)
             # Known, they are not asked for again.

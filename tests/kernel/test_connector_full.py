@@ -11,7 +11,7 @@ import pytest
 
 from fourtuple.errors import NoSuchLocalAddress, PortsExhausted
 from fourtuple.linux import sysctl
-from fourtuple.ports import Connector, Limits, Socket, Strategy
+from fourtuple.ports import Connector, Limits, Strategy
 from kernel.servers import (
     Clock,
     NewConnector,
@@ -19,6 +19,7 @@ from kernel.servers import (
     census,
     close_after_peer,
     counts,
+    fill,
     port_of,
     reset,
     states_towards,
@@ -29,21 +30,12 @@ SIZE = 100
 pytestmark = pytest.mark.port_range(10000, 10000 + SIZE - 1)
 
 
-def fill(connector: Connector, address: tuple[str, int], stack: ExitStack) -> list[Socket]:
-    """Connect until no port is left."""
-    socks: list[Socket] = []
-    with pytest.raises(PortsExhausted):
-        while True:
-            socks.append(stack.enter_context(connector.create_connection(address)))
-    return socks
-
-
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
 @pytest.mark.parametrize("strategy", Strategy)
 def test_every_port_serves_one_connection(new_connector: NewConnector, strategy: Strategy, host: str) -> None:
     connector = new_connector(strategy=strategy)
     with Server(host) as server, ExitStack() as stack:
-        socks = fill(connector, server.address, stack)
+        socks = fill(connector, server, stack)
         assert sorted(port_of(sock) for sock in socks) == list(range(10000, 10000 + SIZE))
         assert census(connector) == (0, SIZE, 0, 0, 0)
         assert counts(connector).exhausted == 1
@@ -53,12 +45,12 @@ def test_every_destination_has_all_ports(connector: Connector) -> None:
     with ExitStack() as stack:
         for host, port in (("127.0.0.1", 5000), ("127.0.0.1", 5001), ("127.0.0.2", 5000)):
             server = stack.enter_context(Server(host, port))
-            assert len(fill(connector, server.address, stack)) == SIZE
+            assert len(fill(connector, server, stack)) == SIZE
 
 
 def test_the_error_has_the_figures(connector: Connector, server: Server, clock: Clock) -> None:
     with ExitStack() as stack:
-        closed, *_ = fill(connector, server.address, stack)
+        closed, *_ = fill(connector, server, stack)
         closed.close()
         with pytest.raises(PortsExhausted) as raised:
             connector.create_connection(server.address)
@@ -77,7 +69,7 @@ def test_the_error_has_the_figures(connector: Connector, server: Server, clock: 
 
 def test_the_error_survives_pickling(connector: Connector, server: Server) -> None:
     with ExitStack() as stack:
-        fill(connector, server.address, stack)
+        fill(connector, server, stack)
         with pytest.raises(PortsExhausted) as raised:
             connector.create_connection(server.address)
     copy = pickle.loads(pickle.dumps(raised.value))
@@ -94,7 +86,7 @@ def test_the_error_survives_pickling(connector: Connector, server: Server) -> No
 def test_one_that_closes_makes_room_for_one(new_connector: NewConnector, server: Server, strategy: Strategy) -> None:
     connector = new_connector(strategy=strategy)
     with ExitStack() as stack:
-        first, *_ = fill(connector, server.address, stack)
+        first, *_ = fill(connector, server, stack)
         port = port_of(first)
         close_after_peer(first, server.accept())
         until(lambda: port not in states_towards())
@@ -106,7 +98,7 @@ def test_one_that_closes_makes_room_for_one(new_connector: NewConnector, server:
 
 def test_a_socket_that_found_no_port_can_try_again(connector: Connector, server: Server) -> None:
     with ExitStack() as stack:
-        first, *_ = fill(connector, server.address, stack)
+        first, *_ = fill(connector, server, stack)
         sock = stack.enter_context(connector.socket())
         for _ in range(3):
             with pytest.raises(PortsExhausted):
@@ -119,7 +111,7 @@ def test_a_socket_that_found_no_port_can_try_again(connector: Connector, server:
 
 def test_a_nonblocking_socket_is_told_at_once(connector: Connector, server: Server) -> None:
     with ExitStack() as stack:
-        fill(connector, server.address, stack)
+        fill(connector, server, stack)
         sock = stack.enter_context(connector.socket())
         sock.setblocking(False)
         with pytest.raises(PortsExhausted):
@@ -130,9 +122,9 @@ def test_a_nonblocking_socket_is_told_at_once(connector: Connector, server: Serv
 def test_a_limit_leaves_the_rest_to_others(new_connector: NewConnector, server: Server, strategy: Strategy) -> None:
     connector = new_connector(strategy=strategy, limits=Limits(ports=7))
     with ExitStack() as stack:
-        first, *rest = fill(connector, server.address, stack)
+        first, *rest = fill(connector, server, stack)
         assert len(rest) == 6
-        with pytest.raises(PortsExhausted, match="93 kept free by a limit.*raise Limits.ports") as raised:
+        with pytest.raises(PortsExhausted, match=r"93 kept free by a limit.*raise Limits\.ports") as raised:
             connector.create_connection(server.address)
         assert (raised.value.shortage.leased, raised.value.shortage.free) == (7, SIZE - 7)
         reset(first)
@@ -142,23 +134,35 @@ def test_a_limit_leaves_the_rest_to_others(new_connector: NewConnector, server: 
 def test_sources_multiply_the_ports(new_connector: NewConnector, server: Server) -> None:
     connector = new_connector(source=["127.0.0.2", "127.0.0.3"])
     with ExitStack() as stack:
-        socks = fill(connector, server.address, stack)
+        socks = fill(connector, server, stack)
         pairs = {sock.getsockname() for sock in socks}
         assert len(pairs) == len(socks) == 2 * SIZE
         reset(socks[5])
         stack.enter_context(connector.create_connection(server.address))
 
 
+Found = list[tuple[int, int, int, str, tuple[str, int] | tuple[str, int, int, int]]]
+
+
+def answer(monkeypatch: pytest.MonkeyPatch, found: Found) -> None:
+    """Have every name resolve to these addresses."""
+
+    def getaddrinfo(*_: object) -> Found:
+        return found
+
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+
+
 def test_all_errors_are_given_where_asked(
     connector: Connector, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = [
+    found: Found = [
         (socket.AF_INET, socket.SOCK_STREAM, 6, "", server.address),
         (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", 9)),
     ]
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_: found)
+    answer(monkeypatch, found)
     with ExitStack() as stack:
-        fill(connector, server.address, stack)
+        fill(connector, server, stack)
         with pytest.raises(ExceptionGroup) as raised:
             connector.create_connection(("somewhere", 5000), all_errors=True)
         assert [type(error) for error in raised.value.exceptions] == [PortsExhausted, ConnectionRefusedError]
@@ -196,7 +200,7 @@ class TestNoSuchLocalAddress:
 
     def test_a_full_range_is_something_else(self, connector: Connector, server: Server) -> None:
         with ExitStack() as stack:
-            fill(connector, server.address, stack)
+            fill(connector, server, stack)
             with pytest.raises(NoSuchLocalAddress):
                 connector.create_connection(server.address, source="203.0.113.9")
             with pytest.raises(PortsExhausted):
@@ -207,10 +211,10 @@ class TestNoSuchLocalAddress:
         self, new_connector: NewConnector, server: Server, strategy: Strategy, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         sysctl.write("net.ipv6.conf.all.disable_ipv6", 1)
-        localhost = [
+        localhost: Found = [
             (socket.AF_INET6, socket.SOCK_STREAM, 6, "", ("::1", 5000, 0, 0)),
             (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", 5000)),
         ]
-        monkeypatch.setattr(socket, "getaddrinfo", lambda *_: localhost)
+        answer(monkeypatch, localhost)
         with new_connector(strategy=strategy).create_connection(("localhost", 5000)) as sock:
             assert sock.getpeername() == server.address

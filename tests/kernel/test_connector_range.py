@@ -9,7 +9,7 @@ import pytest
 from fourtuple.errors import PortsExhausted
 from fourtuple.linux import sysctl
 from fourtuple.ports import Connector, Strategy
-from kernel.servers import Clock, NewConnector, Server, census, counts, leased, port_of, reset
+from kernel.servers import Clock, NewConnector, Server, census, counts, fill, leased, port_of, reset
 
 NOTICED_AFTER = 1.0
 """Seconds within which a change is followed."""
@@ -24,11 +24,7 @@ def reserve(ports: str) -> None:
 
 
 def connect_until_full(connector: Connector, server: Server, stack: ExitStack) -> list[int]:
-    ports: list[int] = []
-    with pytest.raises(PortsExhausted):
-        while True:
-            ports.append(port_of(stack.enter_context(connector.create_connection(server.address))))
-    return sorted(ports)
+    return sorted(map(port_of, fill(connector, server, stack)))
 
 
 @pytest.mark.port_range(10000, 10049)
@@ -110,7 +106,7 @@ class TestReservedPorts:
             assert connect_until_full(connector, server, stack) == list(range(10045, 10055))
             assert census(connector) == (0, 10, 0, 0, 90)
             assert counts(connector).refused == 0
-            with pytest.raises(PortsExhausted, match="90 reserved.*ip_local_reserved_ports"):
+            with pytest.raises(PortsExhausted, match=r"90 reserved.*ip_local_reserved_ports"):
                 connector.create_connection(server.address)
 
     def test_all_of_it(self, new_connector: NewConnector, server: Server, strategy: str) -> None:

@@ -26,9 +26,7 @@ FOURTUPLE = [sys.executable, "-c", "from fourtuple.cli.main import main; main()"
 SMALL = ["demo", "--ports", "400", "--levels", "5,50,99", "--operations", "20"]
 
 
-def demo(
-    *arguments: str, command: Sequence[str] = FOURTUPLE, exit_code: int = 0
-) -> subprocess.CompletedProcess[str]:
+def demo(*arguments: str, command: Sequence[str] = FOURTUPLE, exit_code: int = 0) -> subprocess.CompletedProcess[str]:
     result = subprocess.run(
         [*command, *SMALL, *arguments],
         capture_output=True,
@@ -130,9 +128,7 @@ def test_a_low_limit_of_open_files_makes_the_range_smaller_and_says_so() -> None
     size = high - low + 1
     assert held_at(99, size) <= 256 < 400
     assert [level["percent"] for level in run["levels"]] == [5, 50, 99]
-    assert (
-        "The limit of open files has room" in demo("-4", command=with_file_limit(256, 256)).stdout
-    )
+    assert "The limit of open files has room" in demo("-4", command=with_file_limit(256, 256)).stdout
 
 
 def test_a_low_soft_limit_is_no_obstacle() -> None:

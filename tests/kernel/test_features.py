@@ -52,18 +52,14 @@ def test_missing_options_are_noticed(monkeypatch: pytest.MonkeyPatch, family: in
 
 
 @FAMILY
-def test_an_option_that_is_not_honoured_is_noticed(
-    monkeypatch: pytest.MonkeyPatch, family: int
-) -> None:
+def test_an_option_that_is_not_honoured_is_noticed(monkeypatch: pytest.MonkeyPatch, family: int) -> None:
     # The kernel ignores bounds outside its own range, which the probe is made to mistake.
     monkeypatch.setattr(sysctl, "local_port_range", lambda: sysctl.PortRange(40000, 40100))
     assert lacking(features.local_port_range(family), "another port")
 
 
 @FAMILY
-def test_an_address_bind_that_takes_a_port_is_noticed(
-    monkeypatch: pytest.MonkeyPatch, family: int
-) -> None:
+def test_an_address_bind_that_takes_a_port_is_noticed(monkeypatch: pytest.MonkeyPatch, family: int) -> None:
     def leave(sock: socket.socket) -> None:
         pass
 

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import select
 import socket
 import threading
 import traceback
 import warnings
-from collections.abc import Callable, Generator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 
 import pytest
 
 import fourtuple
+from fourtuple.linux import tcp_info
+from fourtuple.linux.tcp_info import TcpState
 from fourtuple.ports import Connector, Limits, Socket
+from fourtuple.ports.settings import Settings, SettingsCache, read_settings
 from kernel.servers import (
     PATIENCE,
+    PORT,
     Clock,
     NewConnector,
     Server,
@@ -26,6 +32,7 @@ from kernel.servers import (
     leased,
     port_of,
     reset,
+    until,
 )
 
 STRATEGIES = pytest.mark.parametrize("strategy", ["range", "bind"])
@@ -61,8 +68,6 @@ def in_child(work: Callable[[], None]) -> None:
 def wait_for_end(pid: int) -> bool:
     """Whether the child ended; one that hangs is killed."""
     with open(os.pidfd_open(pid)) as end:
-        import select
-
         ended = bool(select.select([end], [], [], PATIENCE / 3)[0])
     if not ended:
         os.kill(pid, 9)
@@ -129,15 +134,18 @@ def test_a_child_learns_the_parents_ports(new_connector: NewConnector, server: S
         in_child(child)
 
 
+@pytest.mark.port_range(10000, 10000)
 def test_a_lease_of_the_parent_means_nothing_in_the_child(connector: Connector, server: Server) -> None:
-    # The child's own connection may have the very port of the parent's, to another destination or later.
+    # The peer has reset the parent's connection, so the child's own gets the same, only port.
     sock = connector.create_connection(server.address)
+    reset(server.accept())
+    until(lambda: tcp_info.read(sock).state is TcpState.CLOSE)
 
     def child() -> None:
-        others = [connector.create_connection(server.address) for _ in range(20)]
+        mine = connector.create_connection(server.address)
         sock.close()
-        assert leased(connector) == 20
-        reset(*others)
+        assert leased(connector) == 1
+        reset(mine)
         assert leased(connector) == 0
 
     in_child(child)
@@ -155,43 +163,46 @@ def test_a_grandchild(connector: Connector, server: Server) -> None:
         assert leased(connector) == 1
 
 
-@contextmanager
-def held_by_another_thread(lock: threading.Lock) -> Generator[None, None, None]:
-    """As when the fork comes while another thread is in the middle of a connection."""
-    holding, done = threading.Event(), threading.Event()
+class StallingRead:
+    """Reads the settings, and takes its time when told to."""
 
-    def hold() -> None:
-        with lock:
-            holding.set()
-            done.wait(PATIENCE)
+    def __init__(self) -> None:
+        self.stall = False
+        self.stalling = threading.Event()
+        self.proceed = threading.Event()
 
-    thread = threading.Thread(target=hold)
-    thread.start()
-    holding.wait(PATIENCE)
-    try:
-        yield
-    finally:
-        done.set()
-        thread.join()
+    def __call__(self) -> Settings:
+        if self.stall:
+            self.stalling.set()
+            self.proceed.wait(PATIENCE)
+        return read_settings()
 
 
-@pytest.mark.parametrize("owner", ["space", "registry"])
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2"], ids=["of a space", "of the registry"])
 def test_a_lock_held_by_another_thread_does_not_hang_the_child(
-    connector: Connector, server: Server, owner: str
+    new_connector: NewConnector, clock: Clock, host: str
 ) -> None:
-    reset(connector.create_connection(server.address))
-    ((space, *_),) = (found.spaces for found in connector.registry._destinations.values())  # noqa: SLF001
-    lock = space._lock if owner == "space" else connector.registry._lock  # noqa: SLF001
+    # The thread reads the settings for a space it has, or for a new one, with the lock of the one or of all.
+    read = StallingRead()
+    connector = new_connector(clock=clock, settings=SettingsCache(read))
+    with Server("0.0.0.0"), ThreadPoolExecutor(1) as pool:
+        reset(connector.create_connection(("127.0.0.1", PORT)))
+        read.stall = True
+        clock.turn(5)
+        other = pool.submit(connector.create_connection, (host, PORT))
+        assert read.stalling.wait(PATIENCE)
 
-    def child() -> None:
-        reset(connector.create_connection(server.address))
-        # A destination the parent has not seen, which needs the registry's lock.
-        with pytest.raises(ConnectionRefusedError):
-            connector.create_connection(("127.0.0.1", 5999))
-        assert leased(connector) == 0
+        def child() -> None:
+            read.stall = False
+            for known in ("127.0.0.1", "127.0.0.2", "127.0.0.3"):
+                reset(connector.create_connection((known, PORT)))
+            assert leased(connector) == 0
 
-    with held_by_another_thread(lock):
-        in_child(child)
+        try:
+            in_child(child)
+        finally:
+            read.proceed.set()
+            reset(other.result())
 
 
 def test_forks_beside_busy_threads(new_connector: NewConnector) -> None:

@@ -62,9 +62,7 @@ def test_nested_namespaces_unwind_one_by_one() -> None:
         assert where() == outer
 
 
-@pytest.mark.parametrize(
-    ("family", "host"), [(socket.AF_INET, "127.9.8.7"), (socket.AF_INET6, "::1")]
-)
+@pytest.mark.parametrize(("family", "host"), [(socket.AF_INET, "127.9.8.7"), (socket.AF_INET6, "::1")])
 def test_loopback_is_up(family: int, host: str) -> None:
     with (
         network_namespace(),
@@ -125,9 +123,7 @@ def test_other_threads_stay_and_new_threads_and_processes_follow() -> None:
         inside.set()
         checked.wait()
         assert in_thread(where) == where() != home
-        child = subprocess.run(
-            ["stat", "-L", "-c", "%i", "/proc/self/ns/net"], capture_output=True, check=True
-        )
+        child = subprocess.run(["stat", "-L", "-c", "%i", "/proc/self/ns/net"], capture_output=True, check=True)
         assert int(child.stdout) == where()
     thread.join()
     assert seen == [home]

@@ -23,9 +23,7 @@ WITHOUT_PRIVILEGE = ["setpriv", "--bounding-set=-all,+setfcap", "--inh-caps=-all
 
 def run_unprivileged(*command: str) -> subprocess.CompletedProcess[str]:
     prefix = WITHOUT_PRIVILEGE if has_sys_admin() else []
-    return subprocess.run(
-        [*prefix, sys.executable, *command], capture_output=True, text=True, check=False
-    )
+    return subprocess.run([*prefix, sys.executable, *command], capture_output=True, text=True, check=False)
 
 
 def run_script(text: str) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import selectors
 import signal
 import socket
@@ -14,14 +13,12 @@ from typing import Any
 
 import pytest
 
-from fourtuple.errors import NoSuchLocalAddress, PortsExhausted
 from fourtuple.linux import sysctl, tcp_info
 from fourtuple.linux.tcp_info import TcpState
-from fourtuple.ports import Connector, Socket
+from fourtuple.ports import Connector
 from kernel.servers import (
     PATIENCE,
     PORT,
-    Clock,
     NewConnector,
     Server,
     census,
@@ -100,9 +97,7 @@ class TestNonBlocking:
             assert leased(connector) == 1
 
     @STRATEGIES
-    def test_asking_again_tells_how_it_ended(
-        self, new_connector: NewConnector, server: Server, strategy: str
-    ) -> None:
+    def test_asking_again_tells_how_it_ended(self, new_connector: NewConnector, server: Server, strategy: str) -> None:
         connector = new_connector(strategy=strategy)
         for address, code in ((server.address, 0), (NOBODY, errno.ECONNREFUSED)):
             with connector.socket() as sock:
@@ -179,13 +174,12 @@ class TestTimeout:
             assert ours.connect_ex(address) == plain.connect_ex(address) == errno.EAGAIN
 
     def test_the_kernel_gives_up(self, connector: Connector) -> None:
-        with deaf_server() as address:
-            with connector.socket() as sock:
-                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 1)
-                with pytest.raises(TimeoutError) as raised:
-                    sock.connect(address)
-                assert raised.value.errno == errno.ETIMEDOUT
-                assert census(connector) == FREE
+        with deaf_server() as address, connector.socket() as sock:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 1)
+            with pytest.raises(TimeoutError) as raised:
+                sock.connect(address)
+            assert raised.value.errno == errno.ETIMEDOUT
+            assert census(connector) == FREE
 
     def test_a_generous_one_does_not_matter(self, connector: Connector, server: Server) -> None:
         with connector.create_connection(server.address, timeout=PATIENCE) as sock:
@@ -323,40 +317,3 @@ def test_ctrl_c_in_a_blocking_connect(connector: Connector) -> None:
             assert TcpState.SYN_SENT not in states_towards().values()
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def test_a_signal_handler_that_returns_does_not_disturb(new_connector: NewConnector, clock: Clock) -> None:
-    # It connects, too, in the middle of a connect() to the same server.
-    connector = new_connector(clock=clock)
-    me = threading.get_ident()
-    opened: list[Socket] = []
-    with Server() as server:
-
-        def connect(*_: object) -> None:
-            opened.append(connector.create_connection(server.address))
-
-        before = signal.signal(signal.SIGUSR1, connect)
-        done = threading.Event()
-
-        def disturb() -> None:
-            while not done.is_set():
-                signal.pthread_kill(me, signal.SIGUSR1)
-                os.sched_yield()
-
-        thread = threading.Thread(target=disturb)
-        thread.start()
-        try:
-            socks = [connector.create_connection(server.address) for _ in range(200)]
-        finally:
-            done.set()
-            thread.join()
-            signal.signal(signal.SIGUSR1, before)
-        everything = [*socks, *opened]
-        assert opened
-        assert len({port_of(sock) for sock in everything}) == len(everything) == leased(connector)
-        reset(*everything)
-
-
-@pytest.mark.parametrize("error", [NoSuchLocalAddress, PortsExhausted])
-def test_errors_are_os_errors_that_retries_handle(error: type[OSError]) -> None:
-    assert issubclass(error, OSError)

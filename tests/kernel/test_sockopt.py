@@ -43,9 +43,7 @@ def test_a_range_reads_back(family: int, host: str, low: int, high: int) -> None
 @FAMILIES
 @pytest.mark.port_range(10000, 65535)
 @pytest.mark.parametrize("port", [10001, 32767, 32768, 65535])
-def test_connect_takes_the_one_port_and_fails_once_it_is_taken(
-    family: int, host: str, port: int
-) -> None:
+def test_connect_takes_the_one_port_and_fails_once_it_is_taken(family: int, host: str, port: int) -> None:
     with listening(family, host) as server, tcp(family) as first, tcp(family) as second:
         for sock in (first, second):
             sock.setsockopt(socket.SOL_IP, sockopt.IP_LOCAL_PORT_RANGE, sockopt.one_port(port))
@@ -84,9 +82,7 @@ def test_bind_without_a_port_leaves_it_to_connect(family: int, host: str) -> Non
         assert sock.getsockname()[1] in range(10000, 30000)
 
 
-@pytest.mark.parametrize(
-    ("family", "host"), [(socket.AF_INET, "198.51.100.7"), (socket.AF_INET6, "2001:db8::7")]
-)
+@pytest.mark.parametrize(("family", "host"), [(socket.AF_INET, "198.51.100.7"), (socket.AF_INET6, "2001:db8::7")])
 def test_freebind_takes_a_foreign_address(family: int, host: str) -> None:
     with tcp(family) as sock:
         with pytest.raises(OSError, match="Cannot assign requested address"):

@@ -25,10 +25,10 @@ def source_of(sock: socket.socket) -> str:
     return sock.getsockname()[0]
 
 
-def sources_used(connector: Connector, server: Server, count: int, **options: Source) -> Counter[str]:
+def sources_used(connector: Connector, server: Server, count: int, source: Source = None) -> Counter[str]:
     """The source addresses of connections that are open at the same time."""
     with ExitStack() as stack:
-        socks = [stack.enter_context(connector.create_connection(server.address, **options)) for _ in range(count)]
+        socks = [stack.enter_context(connector.create_connection(server.address, source=source)) for _ in range(count)]
         return Counter(source_of(sock) for sock in socks)
 
 
@@ -73,9 +73,7 @@ def test_the_emptiest_is_chosen(new_connector: NewConnector, server: Server) -> 
 
 @pytest.mark.port_range(10000, 10009)
 @STRATEGIES
-def test_a_full_address_gives_way_to_the_next(
-    new_connector: NewConnector, server: Server, strategy: Strategy
-) -> None:
+def test_a_full_address_gives_way_to_the_next(new_connector: NewConnector, server: Server, strategy: Strategy) -> None:
     connector = new_connector(source=["127.0.0.2", "127.0.0.3"], strategy=strategy)
     with ExitStack() as stack:
         # Others hold all of the first, which our space of it, empty, cannot know.
@@ -241,7 +239,7 @@ class TestBadSource:
 
 
 def test_source_and_source_address_exclude_each_other(connector: Connector, server: Server) -> None:
-    with pytest.raises(ValueError, match="^source, source_address: "):
+    with pytest.raises(ValueError, match=r"^source, source_address: "):
         connector.create_connection(server.address, source_address=("127.0.0.2", 0), source="127.0.0.2")
 
 

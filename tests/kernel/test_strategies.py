@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import os
 import selectors
@@ -18,7 +17,6 @@ from fourtuple.linux.features import has_local_port_range, has_shared_bind
 from fourtuple.ports import Limits, Socket, Strategy, best_strategy
 from kernel.servers import (
     PATIENCE,
-    Clock,
     NewConnector,
     Server,
     census,
@@ -63,7 +61,7 @@ class TestFallBack:
         assert new_connector(strategy="bind").strategy is Strategy.BIND
 
     def test_an_unknown_one_is_an_error_that_lists_them(self, new_connector: NewConnector) -> None:
-        with pytest.raises(ValueError, match="^strategy must be one of range, bind, kernel, not 'brute'"):
+        with pytest.raises(ValueError, match=r"^strategy must be one of range, bind, kernel, not 'brute'"):
             new_connector(strategy="brute")
 
 
@@ -113,12 +111,13 @@ class TestRange:
 
 
 class TestBind:
-    @FEW
+    @pytest.mark.port_range(10000, 10099)
     def test_a_refusal_renews_the_descriptor_and_keeps_all_else(
         self, new_connector: NewConnector, server: Server
     ) -> None:
-        connector = new_connector(strategy="bind")
-        with holding(server, EVERY - {10004}), connector.socket() as sock:
+        # The one free port of a hundred is hardly ever the first to be tried.
+        connector = new_connector(strategy="bind", limits=Limits(tries=100))
+        with holding(server, {*range(10000, 10100)} - {10004}), connector.socket() as sock:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, True)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 4321)
@@ -128,7 +127,7 @@ class TestBind:
             number, identity = sock.fileno(), os.fstat(sock.fileno()).st_ino
             sock.connect(server.address)
             assert port_of(sock) == 10004
-            assert counts(connector).refused == 9 - census(connector).free
+            assert counts(connector).refused == 99 - census(connector).free
             assert sock.fileno() == number
             assert (os.fstat(number).st_ino == identity) is (counts(connector).refused == 0)
             assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) == 1
@@ -236,9 +235,7 @@ class TestKernel:
 @FEW
 @pytest.mark.parametrize("first", ["range", "bind", "kernel"])
 @pytest.mark.parametrize("second", ["range", "bind", "kernel"])
-def test_of_a_mix_the_kernel_is_the_judge(
-    new_connector: NewConnector, server: Server, first: str, second: str
-) -> None:
+def test_of_a_mix_the_kernel_is_the_judge(new_connector: NewConnector, server: Server, first: str, second: str) -> None:
     connectors = [new_connector(strategy=first), new_connector(strategy=second)]
     with ExitStack() as stack:
         socks: list[Socket] = []
@@ -248,8 +245,7 @@ def test_of_a_mix_the_kernel_is_the_judge(
             for connector in connectors:
                 try:
                     socks.append(stack.enter_context(connector.create_connection(server.address)))
-                except PortsExhausted as error:
-                    assert error.errno == errno.EADDRNOTAVAIL
+                except PortsExhausted:
                     full += 1
         assert len({port_of(sock) for sock in socks}) == len(socks) == 10
         assert sum(map(leased, connectors)) == 10

@@ -9,6 +9,7 @@ from contextlib import ExitStack
 
 import pytest
 
+import fourtuple
 from fourtuple.errors import PortsExhausted
 from fourtuple.linux.netns import network_namespace
 from fourtuple.ports import Connector
@@ -23,7 +24,6 @@ from kernel.servers import (
     reset,
     serving,
     states_towards,
-    until,
 )
 
 THREADS = 8
@@ -135,8 +135,6 @@ def test_threads_make_spaces_and_read_statistics(new_connector: NewConnector) ->
 
 
 def test_the_first_connections_of_a_process_race(default: Connector, server: Server) -> None:
-    import fourtuple
-
     def connect(_: int) -> None:
         for _ in range(10):
             reset(fourtuple.create_connection(server.address))

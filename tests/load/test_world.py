@@ -41,12 +41,8 @@ def test_a_world_holds_and_replaces_up_to_its_last_port(chooser: Chooser, host: 
         assert len(world.ask(Connections.replace, 30)) == 30
 
 
-@pytest.mark.parametrize(
-    ("chooser", "error"), [(kernel_chooses, OSError), (fourtuple_chooses, PortsExhausted)]
-)
-def test_errors_of_the_worker_are_raised_here_and_it_works_on(
-    chooser: Chooser, error: type[OSError]
-) -> None:
+@pytest.mark.parametrize(("chooser", "error"), [(kernel_chooses, OSError), (fourtuple_chooses, PortsExhausted)])
+def test_errors_of_the_worker_are_raised_here_and_it_works_on(chooser: Chooser, error: type[OSError]) -> None:
     with open_world(chooser, small("::1")) as world:
         with pytest.raises(error) as raised:
             world.ask(Connections.grow, 101)
@@ -107,9 +103,7 @@ def test_threads_and_tasks_churn_beside_what_is_held(chooser: Chooser, host: str
         world.ask(Connections.grow, 20)
 
 
-@pytest.mark.parametrize(
-    ("chooser", "error"), [(kernel_chooses, "OSError"), (fourtuple_chooses, "PortsExhausted")]
-)
+@pytest.mark.parametrize(("chooser", "error"), [(kernel_chooses, "OSError"), (fourtuple_chooses, "PortsExhausted")])
 def test_the_last_ports_are_held_by_another_process(chooser: Chooser, error: str) -> None:
     with open_world(chooser, small("::1")) as world:
         world.ask(Connections.grow, 90)

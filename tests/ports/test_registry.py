@@ -6,8 +6,6 @@ import errno
 import gc
 import os
 import socket
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -21,6 +19,7 @@ from fourtuple.ports.space import How
 from fourtuple.ports.statistics import Counts
 from fourtuple.ports.strategy import Strategy
 from ports.fakes import Clock, Sysctls
+from ports.interpreter import run
 
 Answers = dict[str, list[str]]
 
@@ -390,53 +389,47 @@ def test_statistics_are_a_snapshot(destinations: int) -> None:
 
 # Forks.
 
-# A thread makes a space, and waits for ever with the registry locked, while another thread forks.
-FORK_UNDER_LOCK = """
-import os, signal, threading
-from fourtuple.ports.registry import SpaceRegistry
-from fourtuple.ports.settings import SettingsCache
-from ports.fakes import Clock, Sysctls
+MAKE_REGISTRY = """
+clock = Clock()
 
-class Stuck(Sysctls):
-    def __call__(self):
-        if self.readings:
-            inside.set()
-            threading.Event().wait()
-        return super().__call__()
+def make(sysctls):
+    return SpaceRegistry(
+        source="192.0.2.1", strategy="range", limits=Limits(spaces=2), clock=clock, settings=SettingsCache(sysctls)
+    )
 
 def connect(port):
     return registry.destination(2, ("198.51.100.1", port), registry.sources)
 
-inside = threading.Event()
-clock = Clock()
-registry = SpaceRegistry(source="192.0.2.1", strategy="range", clock=clock, settings=SettingsCache(Stuck()))
-connect(80).spaces[0].take()
-clock.now += 10
-threading.Thread(target=connect, args=(81,), daemon=True).start()
-inside.wait()
-child = os.fork()
-if child == 0:
-    signal.alarm(30)
-    os._exit(registry.statistics().counts.leases)
-os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) != 0)
+def leases():
+    return registry.statistics().counts.leases
 """
 
 
-def test_a_lock_held_during_a_fork_does_not_hold_up_the_child() -> None:
-    tests = os.path.dirname(os.path.dirname(__file__))
-    path = os.pathsep.join([tests, *sys.path])
-    subprocess.run([sys.executable, "-c", FORK_UNDER_LOCK], check=True, env={**os.environ, "PYTHONPATH": path})
-
-
 def test_a_forked_child_counts_from_zero() -> None:
-    registry = make_registry(limits=Limits(spaces=2))
-    for port in range(9):
-        take(ipv4(registry, port=port).spaces[0]).release(How.FREED)
-    child = os.fork()
-    if child == 0:
-        os._exit(registry.statistics().counts.leases)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    assert registry.statistics().counts == Counts(leases=9)
+    run(
+        MAKE_REGISTRY
+        + """
+registry = make(Sysctls())
+for port in range(9):
+    connect(port).spaces[0].take().release(How.FREED)
+assert in_child(leases) == 0
+assert leases() == 9
+"""
+    )
+
+
+def test_a_lock_held_during_a_fork_does_not_hold_up_the_child() -> None:
+    run(
+        MAKE_REGISTRY
+        + """
+registry = make(Stuck())
+connect(80).spaces[0].take()
+clock.now += 10
+threading.Thread(target=connect, args=(81,), daemon=True).start()
+Stuck.inside.wait()
+assert in_child(leases) == 0
+"""
+    )
 
 
 # Names.

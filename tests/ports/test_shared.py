@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
-import os
 import random
-import subprocess
 import sys
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,12 +13,15 @@ from dataclasses import replace
 import pytest
 
 from fourtuple.errors import PortsExhausted
+from fourtuple.ports import shared
 from fourtuple.ports.settings import KEPT_FOR, SettingsCache
 from fourtuple.ports.shared import Lease, SharedSpace
 from fourtuple.ports.space import Census, How, Reason
 from fourtuple.ports.statistics import Counts
 from fourtuple.ports.timewait import TIME_WAIT, TwReuse
 from ports.fakes import SETTINGS, Clock, Sysctls
+from ports.interpreter import run
+from support.cores import uncompiled
 
 SIZE = SETTINGS.high - SETTINGS.low + 1
 ONE_PORT = replace(SETTINGS, high=SETTINGS.low)
@@ -353,54 +355,46 @@ def test_starting_anew_forgets_leases_and_counts(space: SharedSpace) -> None:
     assert census(space) == Census(0, SIZE, 0, 0, 0)
 
 
-def test_a_forked_child_has_every_port_and_its_parent_keeps_its_own(space: SharedSpace) -> None:
-    lease = take(space)
-    child = os.fork()
-    if child == 0:
-        fresh = space.leased == 0
-        lease.release(How.FREED)
-        os._exit(0 if fresh and [take(space) for _ in range(SIZE)] else 1)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    assert space.leased == 1
-    lease.release(How.FREED)
-    assert space.leased == 0
-
-
-# A thread holds the lock of the space, and waits for ever, while another thread forks. The child has only the latter.
-FORK_UNDER_LOCK = """
-import os, signal, threading
-from fourtuple.ports.settings import SettingsCache
-from fourtuple.ports.shared import SharedSpace
-from ports.fakes import Clock, Sysctls
-
-class Stuck(Sysctls):
-    def __call__(self):
-        if self.readings:
-            inside.set()
-            threading.Event().wait()
-        return super().__call__()
-
-inside = threading.Event()
-space = SharedSpace(
-    "192.0.2.1", "192.0.2.2", 80, settings=SettingsCache(Stuck()), explicit_bind=False, most=None, clock=Clock()
-)
-threading.Thread(target=space.follow, daemon=True).start()
-inside.wait()
-child = os.fork()
-if child == 0:
-    signal.alarm(30)
-    os._exit(0 if space.take() else 1)
-os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) != 0)
+MAKE_SPACE = """
+def make(sysctls):
+    return SharedSpace(
+        "192.0.2.1", "192.0.2.2", 80, settings=SettingsCache(sysctls), explicit_bind=False, most=None, clock=Clock()
+    )
 """
 
 
+def test_a_forked_child_has_every_port_and_its_parent_keeps_its_own() -> None:
+    run(
+        MAKE_SPACE
+        + """
+space = make(Sysctls())
+lease = space.take()
+
+def ask():
+    lease.release(How.FREED)
+    return len([lease for lease in iter(space.take, None)])
+
+assert in_child(ask) == 100
+assert space.leased == 1
+lease.release(How.FREED)
+assert space.leased == 0
+"""
+    )
+
+
 def test_a_lock_held_during_a_fork_does_not_hold_up_the_child() -> None:
-    tests = os.path.dirname(os.path.dirname(__file__))
-    path = os.pathsep.join([tests, *sys.path])
-    subprocess.run([sys.executable, "-c", FORK_UNDER_LOCK], check=True, env={**os.environ, "PYTHONPATH": path})
+    run(
+        MAKE_SPACE
+        + """
+space = make(Stuck())
+threading.Thread(target=space.follow, daemon=True).start()
+Stuck.inside.wait()
+assert in_child(lambda: space.statistics().ports.free) == 100
+"""
+    )
 
 
-# Threads. Whether a space serves several is the compiled one's affair: the other must stay with one.
+# Threads. Without a limit only the compiled space serves several: not compiled, it must stay with one.
 
 THREADS = 8
 CYCLES = 100_000
@@ -460,17 +454,19 @@ def test_threads_never_share_a_port(ticking: Callable[[], float], sysctls: Sysct
 
 
 @pytest.mark.usefixtures("frequent_switches")
-def test_threads_keep_to_a_limit_together(ticking: Callable[[], float], sysctls: Sysctls) -> None:
+def test_threads_keep_to_a_limit_together(
+    monkeypatch: pytest.MonkeyPatch, ticking: Callable[[], float], sysctls: Sysctls
+) -> None:
+    # Within a limit all that threads do holds the lock, so that the space which takes many steps must do too.
+    monkeypatch.setattr(shared, "PortSpace", uncompiled().PortSpace)
     most = 2 * THREADS
     space = make_space(ticking, sysctls, most=most)
 
     def work(chance: random.Random) -> None:
         held: list[Lease] = []
         for _ in range(CYCLES // THREADS):
-            try:
+            with contextlib.suppress(PortsExhausted):
                 held.append(take(space))
-            except PortsExhausted:
-                pass
             assert space.leased <= most
             if len(held) > 2 or (held and chance.random() < 0.5):
                 held.pop().release(How.FREED)

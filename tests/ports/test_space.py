@@ -7,9 +7,9 @@ from types import ModuleType
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.cores import CORES
 
 from fourtuple.ports.space import How, PortSpace, Reason, coprime_stride
+from support.cores import CORES
 
 LOW, HIGH = 10000, 10099
 
@@ -116,7 +116,7 @@ def test_a_refused_port_is_retried_with_doubled_waits_only_when_nothing_is_free(
     space.reject(port, Reason.TAKEN, 0.0)
     other = space.take(100.0)
     assert other != port, "while another port is free, the refused one is not tried"
-    now, waits = 0.0, []
+    now, waits = 0.0, list[float]()
     for _ in range(12):
         wait = next(w for w in (0.125 * 2**n for n in range(11)) if space.take(now + w) == port)
         assert space.take(now + wait) == 0

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
-from support.cores import CORES
 
 from fourtuple.ports.space import How, PortSpace, Reason, coprime_stride
+from support.cores import CORES
 
 LOW = 20000
 DELAY, TIME_WAIT = 1.0, 60.0
@@ -168,7 +168,10 @@ def test_no_port_is_in_two_hands_and_none_is_lost(name: str, examples: int):
     run_state_machine_as_test(
         Machine,
         settings=settings(
-            max_examples=examples, stateful_step_count=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+            max_examples=examples,
+            stateful_step_count=40,
+            deadline=None,
+            suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
         ),
     )
     if name == "installed":

@@ -44,8 +44,7 @@ def specification(report: Report) -> _Spec:
         "spacing": 90,
         "title": {
             "text": "connect() to one destination as its ports run out",
-            "subtitle": f"µs, mean of {report.settings.operations:,} calls, log scale; "
-            f"{report.machine}",
+            "subtitle": f"µs, mean of {report.settings.operations:,} calls, log scale; {report.machine}",
             "anchor": "start",
             "offset": 16,
             "color": _INK,
@@ -97,9 +96,7 @@ def _panel(run: Run, scale: LogScale) -> _Spec:
             "fontSize": 14,
         },
         "data": {"values": rows},
-        "encoding": {
-            "x": {"field": "level", "sort": None, "title": "ports in use", "axis": {"grid": False}}
-        },
+        "encoding": {"x": {"field": "level", "sort": None, "title": "ports in use", "axis": {"grid": False}}},
         "layer": [
             *_series("kernel", "the kernel's choice", _KERNEL, "fourtuple", scale),
             *_series("fourtuple", "fourtuple's choice", _FOURTUPLE, "kernel", scale),

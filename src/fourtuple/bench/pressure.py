@@ -79,14 +79,10 @@ def _fill(worlds: _Pair, count: int) -> Generator[float, None, None]:
             world.ask(Connections.grow, min(_FILL, count - done))
 
 
-def _replace(
-    worlds: _Pair, samples: tuple[array[int], array[int]], settings: Settings
-) -> Generator[float, None, None]:
+def _replace(worlds: _Pair, samples: tuple[array[int], array[int]], settings: Settings) -> Generator[float, None, None]:
     pairs = list(zip(worlds, samples, strict=True))
     for done in range(0, settings.operations, settings.block):
         yield done / settings.operations
         for world, taken in pairs:
-            taken.extend(
-                world.ask(Connections.replace, min(settings.block, settings.operations - done))
-            )
+            taken.extend(world.ask(Connections.replace, min(settings.block, settings.operations - done)))
         pairs.reverse()

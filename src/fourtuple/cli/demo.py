@@ -31,9 +31,7 @@ _CHART_WIDTH = 80
 class _Levels(click.ParamType[tuple[float, ...]]):
     name = "PERCENT,..."
 
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[float, ...]:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[float, ...]:
         try:
             levels = tuple(float(part) for part in str(value).split(","))
         except ValueError:

@@ -82,8 +82,7 @@ def _json(machine: _Machine, features: Sequence[Feature], strategy: Strategy) ->
     report = {
         **machine._asdict(),
         "features": {
-            name: {"present": present, "detail": detail, "cost": cost}
-            for name, present, detail, cost in features
+            name: {"present": present, "detail": detail, "cost": cost} for name, present, detail, cost in features
         },
         "strategy": strategy.value,
         "verdict": _VERDICTS[strategy],
@@ -93,10 +92,7 @@ def _json(machine: _Machine, features: Sequence[Feature], strategy: Strategy) ->
 
 def _print(machine: _Machine, features: Sequence[Feature], strategy: Strategy) -> None:
     console = Console(highlight=False)
-    console.print(
-        f"Linux {machine.kernel} on {machine.architecture}, "
-        f"{machine.cpus} CPUs, Python {machine.python}"
-    )
+    console.print(f"Linux {machine.kernel} on {machine.architecture}, {machine.cpus} CPUs, Python {machine.python}")
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for heading in ("feature", "status", "detail"):
         table.add_column(heading)

@@ -30,13 +30,9 @@ def interface_addresses(name: str, family: int) -> list[str]:
     """
     names = [interface for _, interface in socket.if_nameindex()]
     if name not in names:
-        raise OSError(
-            errno.ENODEV, f"no interface is called {name!r}: there are {', '.join(names) or 'none'}"
-        )
+        raise OSError(errno.ENODEV, f"no interface is called {name!r}: there are {', '.join(names) or 'none'}")
     # An address added under a label ("eth0:1") is listed as an adapter of its own.
-    return _of_family(
-        family, (adapter for adapter in _adapters() if adapter.name.partition(":")[0] == name)
-    )
+    return _of_family(family, (adapter for adapter in _adapters() if adapter.name.partition(":")[0] == name))
 
 
 def local_addresses(family: int) -> list[str]:

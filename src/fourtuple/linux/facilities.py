@@ -122,9 +122,7 @@ def bpf_connect_hook() -> Feature:
         os.close(syscalls.bpf(_BPF_PROG_LOAD, attributes))
         return "programs can be loaded"
 
-    return attempt(
-        "BPF at connect()", "unmodified programs are served by the slower supervisor only", action
-    )
+    return attempt("BPF at connect()", "unmodified programs are served by the slower supervisor only", action)
 
 
 def cgroup2() -> Feature:

@@ -49,9 +49,7 @@ def set_port_range(sock: socket.socket, low: int, high: int) -> None:
     """
     for name, port in (("low", low), ("high", high)):
         if not 0 <= port <= 65535:
-            raise ValueError(
-                f"{name}: {port} is no port: use 1 to 65535, or 0 for the system's own"
-            )
+            raise ValueError(f"{name}: {port} is no port: use 1 to 65535, or 0 for the system's own")
     if high and low > high:
         raise ValueError(f"low: {low} is above high = {high}")
     sock.setsockopt(socket.SOL_IP, IP_LOCAL_PORT_RANGE, packed_range(low, high))

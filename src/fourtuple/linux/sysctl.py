@@ -73,9 +73,7 @@ def write(name: str, value: str | int) -> None:
         while left:
             left = left[os.write(fd, left) :]
     except OSError as error:
-        raise OSError(
-            error.errno, f"the kernel refused sysctl {name} = {value} ({error.strerror})"
-        ) from error
+        raise OSError(error.errno, f"the kernel refused sysctl {name} = {value} ({error.strerror})") from error
     finally:
         os.close(fd)
 

@@ -30,9 +30,7 @@ def exhaust(connections: Connections, left: int, attempts: int) -> Refusals:
     with open_world(kernel_chooses, Existing(connections.address)) as other:
         other.ask(Connections.grow, left)
         refused = [_refused(connections) for _ in range(attempts)]
-    return Refusals(
-        array("q", (took for took, _ in refused)), frozenset(name for _, name in refused)
-    )
+    return Refusals(array("q", (took for took, _ in refused)), frozenset(name for _, name in refused))
 
 
 def _refused(connections: Connections) -> tuple[int, str]:

@@ -32,9 +32,7 @@ def sinks(host: str, connections: int) -> Generator[Address, None, None]:
     """
     address = host, _free_port(host, _ports_to_listen_on(local_port_range()))
     with ExitStack() as stack:
-        for listener in [
-            _server(address, reuse_port=True) for _ in range(sinks_needed(connections))
-        ]:
+        for listener in [_server(address, reuse_port=True) for _ in range(sinks_needed(connections))]:
             stack.enter_context(_sink(listener))
         yield address
 
@@ -77,8 +75,6 @@ def _sink(listener: socket.socket) -> Generator[None, None, None]:
     # A process group of its own keeps Ctrl-C from it: it ends with its parent's end of the pipe.
     command = [sys.executable, "-m", "fourtuple.load.sink"]
     with listener:
-        process = subprocess.Popen(
-            command, stdin=listener.fileno(), stdout=subprocess.PIPE, process_group=0
-        )
+        process = subprocess.Popen(command, stdin=listener.fileno(), stdout=subprocess.PIPE, process_group=0)
     with process:
         yield

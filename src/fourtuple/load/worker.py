@@ -43,9 +43,7 @@ def work(channel: Connection[Any, Any]) -> None:
             channel.send(_answer(connections, *channel.recv()))
 
 
-def _answer(
-    connections: Connections, function: Callable[..., Any], arguments: tuple[Any, ...]
-) -> Any:
+def _answer(connections: Connections, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
     try:
         return function(connections, *arguments)
     except Exception as error:

@@ -32,9 +32,7 @@ class World:
     def __init__(self, channel: Connection[Any, Any]) -> None:
         self._channel = channel
 
-    def ask(
-        self, function: Callable[[Connections, *_Arguments], _Result], *arguments: *_Arguments
-    ) -> _Result:
+    def ask(self, function: Callable[[Connections, *_Arguments], _Result], *arguments: *_Arguments) -> _Result:
         """Return what ``function`` returns in the worker, given its connections and ``arguments``.
 
         ``function`` is one that pickle finds by its name. Raises what it raises, and

@@ -243,6 +243,7 @@ class Claim:
         space: SharedSpace,
         plain_connect: PlainConnect,
     ) -> None:
+        space.admit()
         self._registry.imposer.withdraw(sock, source)
         try:
             plain_connect(destination.address)

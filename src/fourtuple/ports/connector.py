@@ -25,6 +25,9 @@ class _DefaultTimeout:
 DEFAULT_TIMEOUT: Final = _DefaultTimeout()
 """Stands for socket.getdefaulttimeout()."""
 
+_STDLIB_DEFAULT: Final[object] = getattr(socket, "_GLOBAL_DEFAULT_TIMEOUT", DEFAULT_TIMEOUT)
+# The same in the standard library; http.client and its like pass it on to whatever connects for them.
+
 
 class Connector:
     """Opens TCP connections whose source ports it chooses, at a cost that does not grow as ports run out.
@@ -113,7 +116,7 @@ class Connector:
         for family, found in resolve(host, port):
             sock = Socket(family, socket.SOCK_STREAM, registry=registry, sources=sources)
             try:
-                if not isinstance(timeout, _DefaultTimeout):
+                if not (isinstance(timeout, _DefaultTimeout) or timeout is _STDLIB_DEFAULT):
                     sock.settimeout(timeout)
                 if source_address is not None:
                     sock.bind(source_address)
@@ -160,9 +163,7 @@ def create_connection(
     source: Source = None,
 ) -> Socket:
     """``Connector.create_connection`` of the default connector: a drop-in for ``socket.create_connection``."""
-    return default_connector().create_connection(
-        address, timeout, source_address, all_errors=all_errors, source=source
-    )
+    return default_connector().create_connection(address, timeout, source_address, all_errors=all_errors, source=source)
 
 
 def _checked(address: Any) -> tuple[Any, Any]:

@@ -18,7 +18,7 @@ from fourtuple.errors import PortsExhausted, Shortage
 from . import endpoints
 from .forking import renew_in_children
 from .remedies import remedies
-from .space import PortSpace, Reason, coprime_stride
+from .space import How, PortSpace, Reason, coprime_stride
 from .statistics import Counts, SpaceStatistics
 from .timewait import TIME_WAIT, reuse_delay
 
@@ -26,18 +26,24 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .settings import Settings, SettingsCache
-    from .space import How
+
+
+_ENDED = -1  # the epoch of a lease that is over
+_LONGEST_WAIT = 64.0  # seconds until any port that came back is free or due for another try; see ``space``
 
 
 class Lease:
-    """A port on loan from a space. It ends once, by ``release`` or ``reject``; whatever comes after has no effect."""
+    """A port on loan from a space. It ends once, by ``release`` or ``reject``; whatever comes after has no effect.
+
+    A lease that is dropped, as by a Ctrl-C at the wrong moment, gives its port back as one that nobody saw closed.
+    """
 
     __slots__ = ("epoch", "port", "space")
 
-    def __init__(self, space: SharedSpace, port: int, epoch: int) -> None:
+    def __init__(self, space: SharedSpace) -> None:
         self.space = space
-        self.port = port
-        self.epoch = epoch
+        self.port = 0
+        self.epoch = _ENDED
 
     def release(self, how: How) -> None:
         """Give the port back, as ``How`` says."""
@@ -47,9 +53,10 @@ class Lease:
         """Give the port back as refused by the kernel."""
         self.space.reject(self, reason)
 
-
-_ENDED = -1  # the epoch of a lease that is over
-_LONGEST_WAIT = 64.0  # seconds until any port that came back is free or due for another try; see ``space``
+    # The defaults hold what the module may have lost when the interpreter ends.
+    def __del__(self, ended: int = _ENDED, how: How = How.DETACHED) -> None:
+        if self.epoch != ended:
+            self.space.release(self, how)
 
 
 class SharedSpace:
@@ -101,36 +108,44 @@ class SharedSpace:
         Raises PortsExhausted when the limit of leased ports is reached.
         """
         now = self._clock()
-        if now >= self._check_at:
-            with self._lock:
-                self._follow(self._settings_cache.at(now), now)
-        if self._most is not None:
-            return self._take_within_limit(now)
-        return self._lease(self._space.take(now))
+        self._keep_up(now)
+        return self._lease(now) if self._most is None else self._lease_within_limit(now)
+
+    def admit(self) -> None:
+        """What take() sees to, where the kernel chooses: follow its settings, and heed the limit.
+
+        Raises PortsExhausted when the limit of leased ports is reached.
+        """
+        self._keep_up(self._clock())
+        with self._lock:
+            self._heed_limit()
 
     def adopt(self, port: int) -> Lease | None:
         """Lease the port that the kernel chose; None when the space cannot account for it."""
         with self._lock:
             self.counts.kernel_choices += 1
-            return Lease(self, port, self._epoch) if self._space.adopt(port) else None
+            lease = Lease(self)
+            lease.port = port
+            lease.epoch = self._epoch if self._space.adopt(port) else _ENDED
+        return None if lease.epoch == _ENDED else lease
 
     def release(self, lease: Lease, how: How) -> None:
         """End a lease. One that ended before, or that a parent process holds, is not ours to end."""
         now = self._clock()
         with self._lock:
             if lease.epoch == self._epoch:
-                lease.epoch = _ENDED
                 self._last_end = now
                 self._space.release(lease.port, how, now)
+                lease.epoch = _ENDED
 
     def reject(self, lease: Lease, reason: Reason) -> None:
         """End a lease whose port the kernel refused."""
         now = self._clock()
         with self._lock:
             if lease.epoch == self._epoch:
-                lease.epoch = _ENDED
                 self._last_end = now
                 self._space.reject(lease.port, reason, now)
+                lease.epoch = _ENDED
                 if reason is Reason.TAKEN:
                     self.counts.refused += 1
                 else:
@@ -161,17 +176,30 @@ class SharedSpace:
         self._space = self._fresh_space()
         self.counts = Counts()
 
-    def _take_within_limit(self, now: float) -> Lease | None:
+    def _lease_within_limit(self, now: float) -> Lease | None:
         with self._lock:
-            if self._most is not None and self._space.leased >= self._most:
-                raise self._exhausted(free=self._space.free)
-            return self._lease(self._space.take(now))
+            self._heed_limit()
+            return self._lease(now)
 
-    def _lease(self, port: int) -> Lease | None:
-        if port == 0:
+    def _heed_limit(self) -> None:
+        if self._most is not None and self._space.leased >= self._most:
+            raise self._exhausted(free=self._space.free)
+
+    def _keep_up(self, now: float) -> None:
+        if now >= self._check_at:
+            with self._lock:
+                self._follow(self._settings_cache.at(now), now)
+
+    def _lease(self, now: float) -> Lease | None:
+        lease = Lease(self)
+        lease.epoch = self._epoch
+        # The port goes straight into the lease, so that no interruption loses it.
+        lease.port = self._space.take(now)
+        if lease.port == 0:
+            lease.epoch = _ENDED
             return None
         self.counts.leases += 1
-        return Lease(self, port, self._epoch)
+        return lease
 
     def _exhausted(self, *, free: int) -> PortsExhausted:
         with self._lock:
@@ -197,14 +225,21 @@ class SharedSpace:
             return
         self._settings = settings
         size = settings.high - settings.low + 1
-        self._space = self._space.reshaped(
-            settings.low,
-            settings.high,
-            excluded=settings.reserved,
-            reuse_delay=self._reuse_delay(),
-            start=random.randrange(size),
-            stride=coprime_stride(size, random.randrange(size)),
-        )
+        old = self._space
+        while True:
+            seen = old.changes
+            new = old.reshaped(
+                settings.low,
+                settings.high,
+                excluded=settings.reserved,
+                reuse_delay=self._reuse_delay(),
+                start=random.randrange(size),
+                stride=coprime_stride(size, random.randrange(size)),
+            )
+            # Again if a finaliser or another thread changed the space under the copying.
+            if old.changes == seen:
+                break
+        self._space = new
 
     def _fresh_space(self) -> PortSpace:
         settings = self._settings

@@ -10,6 +10,7 @@ cdef double _FIRST_RETRY
 @cython.final
 cdef class PortSpace:
     cdef readonly int low, high, size, leased, cooling, foreign, excluded
+    cdef readonly unsigned long long changes
     cdef readonly double reuse_delay, time_wait
     cdef int _cursor, _capacity
     cdef long long _start, _stride, _inverse

@@ -118,6 +118,9 @@ class PortSpace:
     port in TIME_WAIT must wait, with and without timestamps. ``start`` and ``stride`` fix the order of first use;
     ``stride`` must be coprime to the size, see ``coprime_stride``.
 
+    ``leased``, ``cooling``, ``foreign`` and ``excluded`` count the ports in these states. ``changes`` counts the calls
+    that changed any, so that two looks at the space can be told apart.
+
     Memory: 14 bytes for each port ever used, in steps of powers of two: under 1 KiB for up to 64 ports,
     386 KiB for the whole default range of 28,232. The bitmap is shared, not copied. ``memory`` tells.
 
@@ -159,6 +162,7 @@ class PortSpace:
         self.cooling = 0
         self.foreign = 0
         self.excluded = _ones(self._bitmap, low, high)
+        self.changes = 0
         self._cursor = 0
         self._capacity = 0
         self._next = array("H")
@@ -198,6 +202,7 @@ class PortSpace:
             self._unlink(index)
         self._place[index] = _LEASED
         self.leased += 1
+        self.changes += 1
         return self._port(index)
 
     def release(self, port: int, how: int, now: float) -> bool:
@@ -206,6 +211,7 @@ class PortSpace:
         if index == _NIL:
             return False
         self.leased -= 1
+        self.changes += 1
         self._strikes[index] = 0
         if how == _HOW_FREED or (how == _HOW_TIME_WAIT and self.reuse_delay <= 0):
             self._link(index, _FREE, now)
@@ -223,6 +229,7 @@ class PortSpace:
         if index == _NIL:
             return False
         self.leased -= 1
+        self.changes += 1
         if reason == _REASON_OUTSIDE:
             self._place[index] = _EXCLUDED
             self.excluded += 1
@@ -247,6 +254,7 @@ class PortSpace:
             self._unlink(index)
         self._place[index] = _LEASED
         self.leased += 1
+        self.changes += 1
         return True
 
     def next_free(self, now: float) -> float | None:
