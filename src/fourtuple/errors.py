@@ -82,20 +82,27 @@ class NoSuchLocalAddress(FourtupleError, OSError):
     def __init__(self, source: str | None, destination: str) -> None:
         self.source = source
         self.destination = destination
-        if source is None:
-            text = (
-                f"this machine has no local address that reaches {destination}; ports are not the matter: check the "
-                f"host name, and for an IPv6 destination that IPv6 is on (net.ipv6.conf.*.disable_ipv6)"
-            )
-        else:
-            text = (
-                f"no interface of this machine has the source address {source} (towards {destination}): add it, "
-                f"choose another, or allow foreign sources with freebind"
-            )
-        super().__init__(errno.EADDRNOTAVAIL, text)
+        super().__init__(errno.EADDRNOTAVAIL, _no_address_text(source, destination))
 
     def __reduce__(self) -> tuple[type[NoSuchLocalAddress], tuple[str | None, str]]:
         return type(self), (self.source, self.destination)
+
+
+def _no_address_text(source: str | None, destination: str) -> str:
+    if source is None:
+        return (
+            f"this machine has no local address that reaches {destination}; ports are not the matter: check the host "
+            f"name, and for an IPv6 destination that IPv6 is on (net.ipv6.conf.*.disable_ipv6)"
+        )
+    if (":" in source) != destination.startswith("["):
+        return (
+            f"the source address {source} cannot reach {destination}, which is of the other family: give sources of "
+            f"both families, or leave the source to routing"
+        )
+    return (
+        f"no interface of this machine has the source address {source} (towards {destination}): add it, choose "
+        f"another, or allow foreign sources with freebind"
+    )
 
 
 class NamespacesRefused(FourtupleError, OSError):

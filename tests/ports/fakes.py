@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fourtuple.ports.settings import Settings
+from fourtuple.ports.shared import Lease, SharedSpace
 from fourtuple.ports.timewait import TwReuse
 
 SETTINGS = Settings(low=10_000, high=10_099, reserved=b"", tw_reuse=TwReuse.ON, tw_reuse_delay=1.0, timestamps=True)
@@ -34,3 +35,14 @@ class Sysctls:
             raise self.error
         # An object of its own for each reading, as from the kernel.
         return replace(self.settings)
+
+
+_kept: list[Lease] = []  # a lease that is dropped gives its port back
+
+
+def take(space: SharedSpace) -> Lease:
+    """A lease of the space, kept until the tests end."""
+    lease = space.take()
+    assert lease is not None
+    _kept.append(lease)
+    return lease

@@ -18,7 +18,7 @@ from fourtuple.ports.sources import Sources
 from fourtuple.ports.space import How
 from fourtuple.ports.statistics import Counts
 from fourtuple.ports.strategy import Strategy
-from ports.fakes import Clock, Sysctls
+from ports.fakes import Clock, Sysctls, take
 from ports.interpreter import run
 
 Answers = dict[str, list[str]]
@@ -76,12 +76,6 @@ def make_registry(clock: Clock | None = None, **options: Any) -> SpaceRegistry:
 
 def ipv4(registry: SpaceRegistry, host: str = "198.51.100.1", port: int = 80) -> Destination:
     return registry.destination(socket.AF_INET, (host, port), registry.sources)
-
-
-def take(space: SharedSpace) -> Lease:
-    lease = space.take()
-    assert lease is not None
-    return lease
 
 
 # Limits.

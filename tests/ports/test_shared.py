@@ -19,7 +19,7 @@ from fourtuple.ports.shared import Lease, SharedSpace
 from fourtuple.ports.space import Census, How, Reason
 from fourtuple.ports.statistics import Counts
 from fourtuple.ports.timewait import TIME_WAIT, TwReuse
-from ports.fakes import SETTINGS, Clock, Sysctls
+from ports.fakes import SETTINGS, Clock, Sysctls, take
 from ports.interpreter import run
 from support.cores import uncompiled
 
@@ -72,17 +72,18 @@ def space(clock: Clock, sysctls: Sysctls) -> SharedSpace:
     return make_space(clock, sysctls)
 
 
-def take(space: SharedSpace) -> Lease:
-    lease = space.take()
-    assert lease is not None
-    return lease
-
-
 def census(space: SharedSpace) -> Census:
     return space.statistics().ports
 
 
 # Leases.
+
+
+def test_a_lease_that_is_dropped_gives_its_port_back_unseen(space: SharedSpace) -> None:
+    lease = space.take()
+    assert census(space) == Census(SIZE - 1, 1, 0, 0, 0)
+    del lease
+    assert census(space) == Census(SIZE - 1, 0, 0, 1, 0)
 
 
 def test_each_lease_has_a_port_of_its_own(space: SharedSpace) -> None:

@@ -130,11 +130,11 @@ class Claim:
             return self._registry.destination(_family_of(sock), address, self._sources)
         except (TypeError, ValueError, IndexError):
             return None
+        except (NoSuchLocalAddress, socket.gaierror):
+            raise
         except OSError as error:
             if error.errno == errno.EADDRNOTAVAIL:
                 raise NoSuchLocalAddress(None, endpoints.text(*address[:2])) from error
-            if isinstance(error, socket.gaierror):
-                raise
             return None
 
     # Connecting.

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
+from fourtuple.errors import NoSuchLocalAddress
 from fourtuple.linux.addresses import source_for
 
 from . import endpoints
@@ -113,8 +114,9 @@ class SpaceRegistry:
     def destination(self, family: int, address: Any, sources: Sources) -> Destination:
         """Where ``address``, as connect() of a socket of that family takes it, is reached from ``sources``.
 
-        Names are resolved each time. Raises OSError when routing has no source address (EADDRNOTAVAIL, ENETUNREACH,
-        ...), socket.gaierror, and TypeError, ValueError or IndexError for what is no address.
+        Names are resolved each time. Raises NoSuchLocalAddress when all sources are of the other family, OSError when
+        routing has no source address (EADDRNOTAVAIL, ENETUNREACH, ...), socket.gaierror, and TypeError, ValueError or
+        IndexError for what is no address.
         """
         found = self._destinations.get((family, address, sources))
         if found is not None:
@@ -148,6 +150,8 @@ class SpaceRegistry:
     def _make(self, family: int, address: SocketAddress, sources: Sources) -> Destination:
         host = endpoints.canonical(address[0])
         bound = sources.towards(host)
+        if not (bound or sources.any):
+            raise NoSuchLocalAddress(", ".join(sources.ipv4 + sources.ipv6), endpoints.text(host, address[1]))
         origins = bound or (routed_source(family, address),)
         with self._lock:
             self._make_room(len(origins))
@@ -186,7 +190,8 @@ class SpaceRegistry:
         # Where most are in use, the next look waits until as many more have come.
         self._room = max(self.limits.spaces, len(self._spaces) + wanted + quarter)
         self._destinations.clear()
-        self._named_sources.clear()
+        if len(self._named_sources) >= self.limits.spaces:
+            self._named_sources.clear()
 
 
 def routed_source(family: int, address: SocketAddress) -> str:
