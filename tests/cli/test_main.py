@@ -64,7 +64,7 @@ def test_an_error_of_ours_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_error_of_the_kernel_shows_no_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    status, text = run_doctor_raising(monkeypatch, NoSuchLocalAddress("192.0.2.9", "[::1]:80"))
+    status, text = run_doctor_raising(monkeypatch, NoSuchLocalAddress("192.0.2.9", "127.0.0.1:80"))
     assert status == 1
     assert text.startswith("Error: no interface of this machine has the source address 192.0.2.9")
     assert text.count("\n") == 1
