@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import errno
 import socket
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from fourtuple.errors import NoSuchLocalAddress, PortsExhausted
 from fourtuple.linux import tcp_info
@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     from .shared import Lease, SharedSpace
     from .sources import Sources
 
-PlainConnect: TypeAlias = "Callable[[Any], None]"
-"""connect() of the socket as it is without a claim."""
-
+# The methods of socket.socket itself, whatever the class of the socket overrides.
+_connect = socket.socket.connect
 _getsockname = socket.socket.getsockname
 _family_of = socket.SocketType.family.__get__
 # The plain number: making the enum that socket.socket.family is costs more than all else before connect().
@@ -91,7 +90,7 @@ class Claim:
         """Another descriptor shares the connection: closing this one will not end it."""
         self._detached = True
 
-    def connect(self, sock: socket.socket, address: Any, plain_connect: PlainConnect) -> None:
+    def connect(self, sock: socket.socket, address: Any) -> None:
         """connect() from a port of ours, or the plain one where there is nothing to choose.
 
         Raises what connect() raises, PortsExhausted, and NoSuchLocalAddress.
@@ -99,11 +98,11 @@ class Claim:
         has_port = self._own_port or self.lease is not None
         destination = None if has_port else self._destination(sock, address)
         if destination is None:
-            self._connect_plainly(sock, address, plain_connect)
+            self._connect_plainly(sock, address)
         elif len(destination.spaces) == 1:
-            self._connect_from(sock, destination, destination.sources[0], destination.spaces[0], plain_connect)
+            self._connect_from(sock, destination, destination.sources[0], destination.spaces[0])
         else:
-            self._connect_from_any(sock, destination, plain_connect)
+            self._connect_from_any(sock, destination)
 
     def close(self, sock: socket.socket, plain_close: Callable[[], None]) -> None:
         """Close the socket and give the port back, unless a file object still keeps the connection open."""
@@ -139,9 +138,9 @@ class Claim:
 
     # Connecting.
 
-    def _connect_plainly(self, sock: socket.socket, address: Any, plain_connect: PlainConnect) -> None:
+    def _connect_plainly(self, sock: socket.socket, address: Any) -> None:
         try:
-            plain_connect(address)
+            _connect(sock, address)
         except OSError:
             if self.lease is not None and tcp_info.read(sock).state is tcp_info.TcpState.CLOSE:
                 # A non-blocking connect() failed since, which is told now, or the connection is over.
@@ -149,11 +148,11 @@ class Claim:
                 self._make_ready(sock)
             raise
 
-    def _connect_from_any(self, sock: socket.socket, destination: Destination, plain_connect: PlainConnect) -> None:
+    def _connect_from_any(self, sock: socket.socket, destination: Destination) -> None:
         refusals: list[PortsExhausted] = []
         for source, space in destination.by_emptiness():
             try:
-                self._connect_from(sock, destination, source, space, plain_connect)
+                self._connect_from(sock, destination, source, space)
             except PortsExhausted as exhausted:
                 refusals.append(exhausted)
             else:
@@ -166,7 +165,6 @@ class Claim:
         destination: Destination,
         source: str,
         space: SharedSpace,
-        plain_connect: PlainConnect,
     ) -> None:
         if source and self._wants_source:
             self._bind_source(sock, source, space)
@@ -174,9 +172,9 @@ class Claim:
             lease = space.take()
             if lease is None:
                 break
-            if self._try(sock, destination, source, space, lease, plain_connect):
+            if self._try(sock, destination, source, space, lease):
                 return
-        self._leave_to_kernel(sock, destination, source, space, plain_connect)
+        self._leave_to_kernel(sock, destination, source, space)
 
     def _bind_source(self, sock: socket.socket, source: str, space: SharedSpace) -> None:
         set_bind_address_no_port(sock)
@@ -196,7 +194,6 @@ class Claim:
         source: str,
         space: SharedSpace,
         lease: Lease,
-        plain_connect: PlainConnect,
     ) -> bool:
         # True: connected. False: the kernel refused the port. Any other outcome is raised.
         imposer = self._registry.imposer
@@ -206,7 +203,7 @@ class Claim:
             if refusal is not None:
                 self._reject(refusal)
                 return False
-            plain_connect(destination.address)
+            _connect(sock, destination.address)
         except OSError as error:
             if error.errno == errno.EADDRNOTAVAIL:
                 self._reject(Reason.TAKEN)
@@ -241,12 +238,11 @@ class Claim:
         destination: Destination,
         source: str,
         space: SharedSpace,
-        plain_connect: PlainConnect,
     ) -> None:
         space.admit()
         self._registry.imposer.withdraw(sock, source)
         try:
-            plain_connect(destination.address)
+            _connect(sock, destination.address)
         except OSError as error:
             if error.errno == errno.EADDRNOTAVAIL:
                 raise self._why_none(destination, source, space) from error

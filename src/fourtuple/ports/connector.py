@@ -111,7 +111,7 @@ class Connector:
             raise ValueError("source, source_address: give one of them; they say the same")
         host, port = _checked(address)
         registry = self.registry
-        sources = registry.sources_for(source)
+        sources = registry.sources if source is None else registry.sources_for(source)
         errors: list[OSError] = []
         for family, found in resolve(host, port):
             sock = Socket(family, socket.SOCK_STREAM, registry=registry, sources=sources)

@@ -40,10 +40,10 @@ class Lease:
 
     __slots__ = ("epoch", "port", "space")
 
-    def __init__(self, space: SharedSpace) -> None:
+    def __init__(self, space: SharedSpace, epoch: int) -> None:
         self.space = space
         self.port = 0
-        self.epoch = _ENDED
+        self.epoch = epoch
 
     def release(self, how: How) -> None:
         """Give the port back, as ``How`` says."""
@@ -108,15 +108,20 @@ class SharedSpace:
         Raises PortsExhausted when the limit of leased ports is reached.
         """
         now = self._clock()
-        self._keep_up(now)
-        return self._lease(now) if self._most is None else self._lease_within_limit(now)
+        if now >= self._check_at:
+            self._keep_up(now)
+        if self._most is not None:
+            return self._lease_within_limit(now)
+        return self._lease(now)
 
     def admit(self) -> None:
         """What take() sees to, where the kernel chooses: follow its settings, and heed the limit.
 
         Raises PortsExhausted when the limit of leased ports is reached.
         """
-        self._keep_up(self._clock())
+        now = self._clock()
+        if now >= self._check_at:
+            self._keep_up(now)
         with self._lock:
             self._heed_limit()
 
@@ -124,7 +129,7 @@ class SharedSpace:
         """Lease the port that the kernel chose; None when the space cannot account for it."""
         with self._lock:
             self.counts.kernel_choices += 1
-            lease = Lease(self)
+            lease = Lease(self, _ENDED)
             lease.port = port
             lease.epoch = self._epoch if self._space.adopt(port) else _ENDED
         return None if lease.epoch == _ENDED else lease
@@ -186,13 +191,11 @@ class SharedSpace:
             raise self._exhausted(free=self._space.free)
 
     def _keep_up(self, now: float) -> None:
-        if now >= self._check_at:
-            with self._lock:
-                self._follow(self._settings_cache.at(now), now)
+        with self._lock:
+            self._follow(self._settings_cache.at(now), now)
 
     def _lease(self, now: float) -> Lease | None:
-        lease = Lease(self)
-        lease.epoch = self._epoch
+        lease = Lease(self, self._epoch)
         # The port goes straight into the lease, so that no interruption loses it.
         lease.port = self._space.take(now)
         if lease.port == 0:
