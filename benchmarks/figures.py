@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from repetition import Both, Repetition
 
 from fourtuple.bench.levels import Level
+from fourtuple.bench.report import own_cost
 from fourtuple.bench.timing import Spread, spread
 
 
@@ -34,7 +35,6 @@ class Compared:
 
 def rows(done: Sequence[Repetition]) -> list[Row]:
     """Return the levels, lowest first."""
-    firsts = [one.measured[0].fourtuple.mean for one in done]
     return [
         Row(
             level=same[0].level,
@@ -42,9 +42,9 @@ def rows(done: Sequence[Repetition]) -> list[Row]:
             kernel=spread([m.kernel.mean for m in same]),
             fourtuple=spread([m.fourtuple.mean for m in same]),
             ratio=spread([m.ratio for m in same]),
-            own_cost=spread([m.fourtuple.mean / f for m, f in zip(same, firsts, strict=True)]),
+            own_cost=spread([own_cost(one.run, m) for one, m in zip(done, same, strict=True)]),
         )
-        for same in zip(*(one.measured for one in done), strict=True)
+        for same in zip(*(one.run.measured for one in done), strict=True)
     ]
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from fourtuple.bench.arena import Family, Settings, private_arena
 from fourtuple.bench.levels import held_at
-from fourtuple.bench.pressure import Measured, measure
+from fourtuple.bench.recording import Recording
+from fourtuple.bench.report import Run
 from fourtuple.load.choosers import fourtuple_chooses, kernel_chooses
 from fourtuple.load.churn import churn_in_tasks, churn_in_threads
 from fourtuple.load.connections import Connections
@@ -41,12 +42,12 @@ class Both:
 
 @dataclass(frozen=True)
 class Repetition:
-    """The levels; µs of a connection at 5 %; connections per second at 95 %; refusals at 100 %.
+    """The run through the levels; µs of a connection at 5 %; connections per second at 95 %; refusals at 100 %.
 
     ``refused`` is in ms: the median and the longest.
     """
 
-    measured: list[Measured]
+    run: Run
     overhead: dict[str, Both]
     rates: dict[str, Both]
     refused: tuple[float, float]
@@ -60,7 +61,9 @@ def repeat(family: Family, settings: Settings) -> Repetition:
         raise ValueError(
             f"settings: the limit of open files allows {size} ports, not {settings.ports}; raise it with ulimit -n"
         )
-    measured = [step for step in measure(arena, settings) if isinstance(step, Measured)]
+    recording = Recording(arena, settings)
+    for _ in recording.steps():
+        pass
     few, many = held_at(5, size), held_at(95, size)
     with (
         open_world(kernel_chooses, arena.kernel) as kernel,
@@ -81,7 +84,7 @@ def repeat(family: Family, settings: Settings) -> Repetition:
     if refusals.errors != frozenset({"PortsExhausted"}):
         raise RuntimeError(f"refused with {', '.join(refusals.errors)}, not PortsExhausted")
     return Repetition(
-        measured,
+        recording.run(),
         {
             "connect, median": _both(statistics.median, plain.connect, chosen.connect),
             "connect, trimmed mean": _both(_trimmed_mean, plain.connect, chosen.connect),

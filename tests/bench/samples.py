@@ -13,7 +13,7 @@ from fourtuple.bench.timing import Timing
 from fourtuple.linux.sysctl import PortRange
 from fourtuple.load.places import Existing
 
-MACHINE = Machine(kernel="6.18.0", cpu="Example 9000", cpus=4, python="3.12.1")
+MACHINE = Machine(kernel="6.18.0", architecture="x86_64", cpu="Example 9000", cpus=4, python="3.12.1")
 SETTINGS = Settings(levels=(5.0, 50.0, 95.0), ports=1000, operations=200, block=10)
 
 

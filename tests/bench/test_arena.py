@@ -6,8 +6,8 @@ import ipaddress
 import pytest
 
 from fourtuple.bench import arena
-from fourtuple.bench.arena import SPARE_FILES, Family, Settings, host_arena, private_arena
-from fourtuple.errors import Unsupported
+from fourtuple.bench.arena import SPARE_FILES, Family, Settings, host_arena, possible_arena, private_arena
+from fourtuple.errors import NamespacesRefused, Unsupported
 from fourtuple.linux.sysctl import PortRange
 from fourtuple.load.places import Loopback, PrivateNetwork
 
@@ -67,3 +67,18 @@ def test_on_the_host_the_destinations_differ_and_are_loopback(
     hosts = [place.host for place in (found.kernel, found.fourtuple) if isinstance(place, Loopback)]
     assert len(set(hosts)) == 2
     assert all(ipaddress.ip_address(host).is_loopback for host in hosts)
+
+
+def test_the_arena_is_private_where_namespaces_are_possible(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arena, "rehearse_namespaces", lambda: None)
+    assert possible_arena() == (private_arena, None)
+
+
+def test_the_arena_is_the_hosts_where_namespaces_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    refusal = NamespacesRefused(errno.ENOSPC, "raise user.max_net_namespaces")
+
+    def refuse() -> None:
+        raise refusal
+
+    monkeypatch.setattr(arena, "rehearse_namespaces", refuse)
+    assert possible_arena() == (host_arena, refusal)

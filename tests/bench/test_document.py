@@ -15,6 +15,7 @@ def test_it_is_json_and_names_its_units() -> None:
     assert list(whole) == ["measurement", "headline", "machine", "settings", "runs"]
     assert whole["machine"] == {
         "kernel": "6.18.0",
+        "architecture": "x86_64",
         "cpu": "Example 9000",
         "cpus": 4,
         "python": "3.12.1",

@@ -16,6 +16,6 @@ def test_arm_has_no_model_name() -> None:
 
 def test_this_machine_is_described() -> None:
     machine = this_machine()
-    assert machine.kernel == os.uname().release
+    assert (machine.kernel, machine.architecture) == (os.uname().release, os.uname().machine)
     assert machine.cpus == len(os.sched_getaffinity(0))
     assert machine.cpu

@@ -9,6 +9,7 @@ import socket
 import pytest
 from click.testing import CliRunner, Result
 
+from fourtuple.cli import doctor as under_test
 from fourtuple.cli.main import main
 from fourtuple.linux import facilities, features, limits, sockopt, sysctl
 from fourtuple.linux.features import Feature
@@ -45,11 +46,19 @@ def test_a_lack_is_told_in_words_with_its_cost(monkeypatch: pytest.MonkeyPatch) 
     assert "open files LACKING 1024 now, 5000 at most, for 20000 ports cost: one process" in words
 
 
+def test_a_port_space_that_is_not_compiled_must_not_be_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(under_test, "EXTENSION_SUFFIXES", [".none"])
+    words = " ".join(doctor().output.split())
+    assert "compiled port space LACKING runs as Python cost:" in words
+    assert "threads must not share a connector" in words
+
+
 def test_json_has_the_same_under_stable_keys() -> None:
     report = json.loads(doctor("--json").output)
     assert list(report) == [
         "kernel",
         "architecture",
+        "cpu",
         "cpus",
         "python",
         "features",

@@ -9,8 +9,8 @@ import pytest
 import uvloop
 
 from fourtuple.linux.netns import NetworkNamespace
-from fourtuple.ports import Connector, default_connector
-from fourtuple.ports.registry import SpaceRegistry, default_registry
+from fourtuple.ports import Connector, default_connector, registry
+from fourtuple.ports.registry import SpaceRegistry
 from kernel.servers import Clock, NewConnector, Server, leased, open_files
 
 
@@ -56,12 +56,11 @@ def server(new_connector: NewConnector) -> Generator[Server, None, None]:
 
 
 @pytest.fixture
-def default(new_connector: NewConnector) -> Generator[Connector, None, None]:
+def default(new_connector: NewConnector, monkeypatch: pytest.MonkeyPatch) -> Generator[Connector, None, None]:
     """The default connector, fresh: what it knew was of another namespace."""
-    for cached in (default_connector, default_registry):
-        cached.cache_clear()
+    default_connector.cache_clear()
+    monkeypatch.setattr(registry, "_default", {})
     connector = default_connector()
     yield connector
     assert leased(connector) == 0
-    for cached in (default_connector, default_registry):
-        cached.cache_clear()
+    default_connector.cache_clear()

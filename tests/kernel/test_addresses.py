@@ -9,7 +9,7 @@ from collections.abc import Generator
 import pytest
 
 from fourtuple.linux import sockopt
-from fourtuple.linux.addresses import interface_addresses, is_local, local_addresses, source_for
+from fourtuple.linux.addresses import family_of, interface_addresses, is_local, local_addresses, source_for
 from fourtuple.linux.netns import network_namespace
 from kernel.links import HERE, THERE, add_local_prefix, ip, linked_namespaces
 
@@ -21,6 +21,12 @@ pytestmark = pytest.mark.usefixtures("netns")
 def cable(netns: object) -> Generator[None, None, None]:
     with linked_namespaces((10000, 29999)):
         yield
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1", "fe80::1%2"])
+def test_a_literal_tells_its_family(host: str) -> None:
+    (found, *_), *_ = socket.getaddrinfo(host, 0, flags=socket.AI_NUMERICHOST)
+    assert family_of(host) == found
 
 
 def test_loopback_has_its_addresses() -> None:

@@ -171,11 +171,12 @@ def test_a_thread_can_join_and_leave() -> None:
 def test_settings_are_changed_from_outside() -> None:
     with network_namespace():
         namespace = NetworkNamespace.current()
-    before = sysctl.tcp_fin_timeout()
-    namespace.set_sysctl("net.ipv4.tcp_fin_timeout", before + 1)
-    assert sysctl.tcp_fin_timeout() == before
+    name = "net.ipv4.tcp_fin_timeout"
+    before = int(sysctl.read(name))
+    namespace.set_sysctl(name, before + 1)
+    assert int(sysctl.read(name)) == before
     with namespace.enter():
-        assert sysctl.tcp_fin_timeout() == before + 1
+        assert int(sysctl.read(name)) == before + 1
     namespace.close()
     namespace.close()
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import resource
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -28,28 +26,6 @@ def test_the_soft_limit_is_raised_to_the_hard_one() -> None:
         "print(64, raised)"
     ).split()
     assert (soft, hard) == ("64", "128")
-
-
-def test_an_open_file_is_one_fewer_free() -> None:
-    before = limits.free_file_descriptors()
-    with open(os.devnull) as one, open(os.devnull) as two:
-        assert limits.free_file_descriptors() == before - 2
-        assert one.fileno() != two.fileno()
-    assert limits.free_file_descriptors() == before
-
-
-def test_as_many_files_open_as_are_free() -> None:
-    free, opened = run(
-        "import os, resource\n"
-        "high = os.dup2(0, 100)\n"
-        "resource.setrlimit(resource.RLIMIT_NOFILE, (64, 128))\n"
-        "free, opened = limits.free_file_descriptors(), 0\n"
-        "try:\n"
-        "    while os.dup(0): opened += 1\n"
-        "except OSError: print(free, opened)"
-    ).split()
-    assert free == opened
-    assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] > int(free)
 
 
 def test_a_thread_is_pinned_alone() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import socket
 import threading
 
@@ -45,11 +44,7 @@ def test_an_address_that_is_not_here_is_named() -> None:
 
 
 def test_each_sink_is_given_half_of_what_it_could_hold(monkeypatch: pytest.MonkeyPatch) -> None:
-    def limit(kind: int) -> tuple[int, int]:
-        assert kind == resource.RLIMIT_NOFILE
-        return 1000, 10_000
-
-    monkeypatch.setattr(resource, "getrlimit", limit)
+    monkeypatch.setattr(under_test, "file_limit", lambda: (1000, 10_000))
     assert [sinks_needed(count) for count in (0, 1, 500, 501, 1000)] == [1, 1, 1, 2, 2]
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import errno
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
 from fourtuple.bench.levels import LEVELS, SMALLEST_RANGE, Ladder, ladder, largest_size
-from fourtuple.errors import Unsupported
+from fourtuple.errors import NamespacesRefused, Unsupported
 from fourtuple.linux.limits import raise_file_limit
+from fourtuple.linux.netns import rehearse_namespaces
 from fourtuple.linux.sysctl import PortRange, local_port_range
 from fourtuple.load.places import Loopback, Place, PrivateNetwork
 
@@ -91,6 +92,15 @@ def host_arena(family: Family, settings: Settings) -> Arena:
     held = steps.reached[-1].held
     kernel, fourtuple = (Loopback(host, held) for host in _two_hosts(family))
     return Arena(family, False, ports, steps, kernel, fourtuple)
+
+
+def possible_arena() -> tuple[Callable[[Family, Settings], Arena], NamespacesRefused | None]:
+    """Return `private_arena`, or `host_arena` and the refusal where namespaces are refused."""
+    try:
+        rehearse_namespaces()
+    except NamespacesRefused as refusal:
+        return host_arena, refusal
+    return private_arena, None
 
 
 def _most_connections() -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 from dataclasses import dataclass
 
@@ -11,9 +10,10 @@ from fourtuple.linux.limits import allowed_cpus
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Kernel release, processor, the number of CPUs allowed to this process, and its Python."""
+    """Kernel release, architecture, processor, the number of CPUs allowed to this process, and its Python."""
 
     kernel: str
+    architecture: str
     cpu: str
     cpus: int
     python: str
@@ -26,9 +26,11 @@ def this_machine() -> Machine:
     """Describe the machine this process runs on."""
     with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as cpuinfo:
         cpu = cpu_model(cpuinfo.read())
+    architecture = platform.machine()
     return Machine(
-        kernel=os.uname().release,
-        cpu=cpu or platform.machine(),
+        kernel=platform.release(),
+        architecture=architecture,
+        cpu=cpu or architecture,
         cpus=len(allowed_cpus()),
         python=platform.python_version(),
     )

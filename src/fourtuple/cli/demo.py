@@ -5,27 +5,25 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from contextlib import closing
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
-from fourtuple.bench.arena import Arena, Family, Settings, host_arena, private_arena
+from fourtuple.bench.arena import Family, Settings, possible_arena
 from fourtuple.bench.chart import chart
 from fourtuple.bench.document import document
 from fourtuple.bench.levels import SMALLEST_RANGE
-from fourtuple.bench.machine import this_machine
-from fourtuple.bench.pressure import Measured, measure
-from fourtuple.bench.report import Report, Run, footer, headline, notes
+from fourtuple.bench.recording import Recording, report_of
+from fourtuple.bench.report import Report, footer, headline, notes
 from fourtuple.bench.table import table
-from fourtuple.errors import NamespacesRefused, Unsupported
-from fourtuple.linux.netns import rehearse_namespaces
+from fourtuple.errors import Unsupported
 
-_INTERRUPTED = 130
 _DEFAULTS = Settings()
 _CHART_WIDTH = 80
+
+_Output = Callable[[Report], None]
 
 
 class _Levels(click.ParamType[tuple[float, ...]]):
@@ -39,13 +37,6 @@ class _Levels(click.ParamType[tuple[float, ...]]):
         if not all(0 < level < 100 for level in levels):
             self.fail(f"{value!r}: levels are per cent, above 0 and below 100", param, ctx)
         return levels
-
-
-# The rows measured so far are kept where an interruption finds them.
-@dataclass
-class _Measuring:
-    arena: Arena
-    rows: list[Measured] = field(default_factory=list[Measured])
 
 
 @click.command()
@@ -95,41 +86,44 @@ def demo(
     fourtuple's. It takes place in network namespaces of its own; nothing on the machine is touched.
     Interrupted, it prints what it has.
     """
-    draw = None if svg is None else _picture()
+    outputs: list[_Output] = [_print_json if as_json else _print]
+    if svg is not None:
+        outputs.append(_picture(svg))
     settings = Settings(levels=levels, ports=ports, operations=operations)
     families = [Family(only)] if only else [Family.IPV6, Family.IPV4]
-    measuring: list[_Measuring] = []
+    recordings: list[Recording] = []
     try:
-        _measure(families, settings, measuring)
-        status = 0 if any(one.rows for one in measuring) else 1
+        _measure(families, settings, recordings)
     except KeyboardInterrupt:
-        click.echo("Interrupted.", err=True)
-        status = _INTERRUPTED
-    report = Report(
-        this_machine(),
-        settings,
-        tuple(Run(one.arena, tuple(one.rows)) for one in measuring if one.rows),
-    )
-    if as_json:
-        click.echo(json.dumps(document(report), indent=2))
-    elif report.runs:
-        _print(report)
-    if svg is not None and draw is not None and report.runs:
-        svg.write_text(draw(report), encoding="utf-8")
-    ctx.exit(status)
+        _show(report_of(recordings, settings), outputs)
+        raise
+    report = report_of(recordings, settings)
+    _show(report, outputs)
+    ctx.exit(int(not report.runs))
 
 
-def _picture() -> Callable[[Report], str]:
-    # Before the measurement: after it is late to learn what is missing.
+def _picture(path: Path) -> _Output:
+    # Imported before the measurement: after it is late to learn what is missing.
     try:
         from fourtuple.bench.picture import svg
     except ImportError as error:
         raise click.ClickException(str(error)) from error
-    return svg
+
+    def draw(report: Report) -> None:
+        if report.runs:
+            path.write_text(svg(report), encoding="utf-8")
+
+    return draw
 
 
-def _measure(families: Iterable[Family], settings: Settings, measuring: list[_Measuring]) -> None:
-    make_arena = _arenas()
+def _measure(families: Iterable[Family], settings: Settings, recordings: list[Recording]) -> None:
+    make_arena, refusal = possible_arena()
+    if refusal is not None:
+        click.echo(
+            f"{refusal.strerror}. Measuring on this machine's own loopback instead, within its "
+            f"port range and limit of open files.",
+            err=True,
+        )
     console = Console(stderr=True)
     # Without a thread that refreshes: it would run while a world is measured.
     columns = TextColumn("{task.description:<28}"), BarColumn(), TaskProgressColumn()
@@ -141,37 +135,32 @@ def _measure(families: Iterable[Family], settings: Settings, measuring: list[_Me
         disable=not console.is_terminal,
     ) as progress:
         for family in families:
-            one = _Measuring(make_arena(family, settings))
-            measuring.append(one)
+            recording = Recording(make_arena(family, settings), settings)
+            recordings.append(recording)
             task = progress.add_task(f"{family.value}: starting", total=1.0)
             try:
-                with closing(measure(one.arena, settings)) as steps:
+                with closing(recording.steps()) as steps:
                     for step in steps:
-                        if isinstance(step, Measured):
-                            one.rows.append(step)
-                        else:
-                            text = f"{family.value}: {step.doing} {step.level}"
-                            progress.update(task, description=text, completed=step.share)
-                            progress.refresh()
+                        text = f"{family.value}: {step.doing} {step.level}"
+                        progress.update(task, description=text, completed=step.share)
+                        progress.refresh()
             except Unsupported as error:
                 click.echo(f"{family.value} is left out: {error.strerror}", err=True)
             progress.update(task, description=f"{family.value}: done", completed=1.0)
 
 
-def _arenas() -> Callable[[Family, Settings], Arena]:
-    try:
-        rehearse_namespaces()
-    except NamespacesRefused as refusal:
-        click.echo(
-            f"{refusal.strerror}. Measuring on this machine's own loopback instead, within its "
-            f"port range and limit of open files.",
-            err=True,
-        )
-        return host_arena
-    return private_arena
+def _show(report: Report, outputs: Iterable[_Output]) -> None:
+    for output in outputs:
+        output(report)
+
+
+def _print_json(report: Report) -> None:
+    click.echo(json.dumps(document(report), indent=2))
 
 
 def _print(report: Report) -> None:
+    if not report.runs:
+        return
     console = Console(highlight=False)
     for run in report.runs:
         console.print(table(run))

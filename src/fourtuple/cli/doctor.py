@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import errno
 import json
-import platform
 import socket
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.util import find_spec
-from typing import Final, NamedTuple
+from typing import Final
 
 import click
 from rich import box
@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from fourtuple.linux import limits
+from fourtuple.bench.machine import Machine, this_machine
 from fourtuple.linux.facilities import kernel_facilities
 from fourtuple.linux.features import Feature, attempt, connection_features, local_port_range
 from fourtuple.ports.strategy import Strategy, best_strategy
@@ -32,13 +32,6 @@ _VERDICTS: Final[Mapping[Strategy, str]] = {
 }
 
 
-class _Machine(NamedTuple):
-    kernel: str
-    architecture: str
-    cpus: int
-    python: str
-
-
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 @click.pass_context
@@ -48,12 +41,7 @@ def doctor(ctx: click.Context, as_json: bool) -> None:
     Every feature is tried, in the network that the command runs in, and nothing stays changed. The
     exit status is 1 if fourtuple cannot choose ports here.
     """
-    machine = _Machine(
-        platform.release(),
-        platform.machine(),
-        len(limits.allowed_cpus()),
-        platform.python_version(),
-    )
+    machine = this_machine()
     features = [*connection_features(), *kernel_facilities(), _compiled(_SPACE)]
     # The library asks by a cheaper probe, which trusts the kernel to honour what it accepts.
     strategy = best_strategy(has_range=lambda: local_port_range(socket.AF_INET).present)
@@ -73,14 +61,14 @@ def _compiled(module: str) -> Feature:
 
     return attempt(
         "compiled port space",
-        "choosing a port takes longer; reinstall fourtuple to compile it",
+        "choosing a port takes longer, and threads must not share a connector; reinstall fourtuple to compile it",
         action,
     )
 
 
-def _json(machine: _Machine, features: Sequence[Feature], strategy: Strategy) -> str:
+def _json(machine: Machine, features: Sequence[Feature], strategy: Strategy) -> str:
     report = {
-        **machine._asdict(),
+        **asdict(machine),
         "features": {
             name: {"present": present, "detail": detail, "cost": cost} for name, present, detail, cost in features
         },
@@ -90,7 +78,7 @@ def _json(machine: _Machine, features: Sequence[Feature], strategy: Strategy) ->
     return json.dumps(report, indent=2)
 
 
-def _print(machine: _Machine, features: Sequence[Feature], strategy: Strategy) -> None:
+def _print(machine: Machine, features: Sequence[Feature], strategy: Strategy) -> None:
     console = Console(highlight=False)
     console.print(f"Linux {machine.kernel} on {machine.architecture}, {machine.cpus} CPUs, Python {machine.python}")
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)

@@ -22,6 +22,11 @@ SockAddr: TypeAlias = tuple[str, int] | tuple[str, int, int, int]
 _DISCARD: Final = 9  # a port for connect() on datagram sockets, to which nothing is sent
 
 
+def family_of(host: str) -> socket.AddressFamily:
+    """Return the family of ``host``, the literal of an address."""
+    return socket.AF_INET6 if ":" in host else socket.AF_INET
+
+
 def interface_addresses(name: str, family: int) -> list[str]:
     """Return the addresses of ``family`` of an interface, in the kernel's order, aliases included.
 
@@ -46,8 +51,7 @@ def is_local(host: str) -> bool:
     True for what an interface has, and for IPv4 also for what a local route covers, as that of
     127.0.0.0/8. False for the broadcast addresses of interfaces. No packet is sent.
     """
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_DGRAM) as sock:
+    with socket.socket(family_of(host), socket.SOCK_DGRAM) as sock:
         try:
             sock.bind((host, 0))
             # bind() takes broadcast addresses too; towards them the kernel refuses connect().

@@ -62,19 +62,6 @@ def has_local_port_range(family: int = socket.AF_INET) -> bool:
         return False
 
 
-def has_bind_address_no_port(family: int = socket.AF_INET) -> bool:
-    """Return whether bind((address, 0)) on ``family`` can leave the port to connect().
-
-    A socket and two system calls, no traffic.
-    """
-    try:
-        with socket.socket(family, socket.SOCK_STREAM) as sock:
-            sockopt.set_bind_address_no_port(sock)
-            return sock.getsockopt(socket.SOL_IP, sockopt.IP_BIND_ADDRESS_NO_PORT) == 1
-    except OSError:
-        return False
-
-
 def has_shared_bind(family: int = socket.AF_INET) -> bool:
     """Return whether one port serves two destinations by bind() and ``SO_REUSEADDR``.
 

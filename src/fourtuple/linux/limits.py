@@ -18,15 +18,6 @@ def raise_file_limit() -> int:
     return hard
 
 
-def free_file_descriptors() -> int:
-    """Return how many more files this process can open under its soft limit."""
-    soft, _ = file_limit()
-    # Descriptors above the limit were opened before it was lowered; they take no number from below
-    # it. The listing shows its own descriptor, closed again by now and taken from the same numbers.
-    taken = sum(int(fd) < soft for fd in os.listdir("/proc/self/fd")) - 1
-    return max(0, soft - taken)
-
-
 def allowed_cpus() -> list[int]:
     """Return the numbers of the CPUs that the calling thread may run on, in order."""
     return sorted(os.sched_getaffinity(0))

@@ -10,8 +10,6 @@ import socket
 import struct
 from typing import Final
 
-from fourtuple.linux.sysctl import PortRange
-
 IP_FREEBIND: Final = 15
 IP_BIND_ADDRESS_NO_PORT: Final = 24
 IP_LOCAL_PORT_RANGE: Final = 51
@@ -53,15 +51,6 @@ def set_port_range(sock: socket.socket, low: int, high: int) -> None:
     if high and low > high:
         raise ValueError(f"low: {low} is above high = {high}")
     sock.setsockopt(socket.SOL_IP, IP_LOCAL_PORT_RANGE, packed_range(low, high))
-
-
-def get_port_range(sock: socket.socket) -> PortRange:
-    """Return what `set_port_range` set; bounds that were never set are 0.
-
-    Raises ``OSError`` with ``ENOPROTOOPT`` on kernels without the option.
-    """
-    value = sock.getsockopt(socket.SOL_IP, IP_LOCAL_PORT_RANGE)
-    return PortRange(value & 0xFFFF, value >> 16 & 0xFFFF)
 
 
 def set_bind_address_no_port(sock: socket.socket) -> None:

@@ -148,11 +148,6 @@ def tcp_timestamps() -> int:
     return int(read("net.ipv4.tcp_timestamps"))
 
 
-def tcp_fin_timeout() -> int:
-    """Return ``net.ipv4.tcp_fin_timeout``: how long an orphan stays in FIN_WAIT2, in seconds."""
-    return int(read("net.ipv4.tcp_fin_timeout"))
-
-
 def _path(name: str) -> str:
     return "/proc/sys/" + name.translate(_SEPARATORS)
 

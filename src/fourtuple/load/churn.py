@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from fourtuple.linux.sockopt import RESET_LINGER, reset_on_close
+from fourtuple.linux.sockopt import reset_on_close
 from fourtuple.load.connections import Connections
 
 
@@ -39,8 +38,7 @@ def churn_in_tasks(connections: Connections, tasks: int, each: int) -> float:
     async def churn() -> None:
         for _ in range(each):
             _, writer = await connections.way.open(connections.address)
-            sock = writer.get_extra_info("socket")
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_LINGER)
+            reset_on_close(writer.get_extra_info("socket"))
             writer.close()
             await writer.wait_closed()
 

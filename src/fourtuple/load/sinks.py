@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import itertools
 import math
-import resource
 import socket
 import subprocess
 import sys
@@ -13,6 +12,8 @@ from collections.abc import Generator, Iterable
 from contextlib import ExitStack, contextmanager
 
 from fourtuple.errors import Unsupported
+from fourtuple.linux.addresses import family_of
+from fourtuple.linux.limits import file_limit
 from fourtuple.linux.sysctl import PortRange, local_port_range
 
 Address = tuple[str, int]
@@ -42,7 +43,7 @@ def sinks_needed(connections: int) -> int:
 
     SO_REUSEPORT spreads connections by a hash, so each sink is given half of what it could hold.
     """
-    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    limit, _ = file_limit()
     return max(1, math.ceil(connections / (limit // 2)))
 
 
@@ -66,14 +67,13 @@ def _free_port(host: str, candidates: Iterable[int]) -> int:
 
 
 def _server(address: Address, *, reuse_port: bool) -> socket.socket:
-    family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
-    return socket.create_server(address, family=family, backlog=_BACKLOG, reuse_port=reuse_port)
+    return socket.create_server(address, family=family_of(address[0]), backlog=_BACKLOG, reuse_port=reuse_port)
 
 
 @contextmanager
 def _sink(listener: socket.socket) -> Generator[None, None, None]:
     # A process group of its own keeps Ctrl-C from it: it ends with its parent's end of the pipe.
-    command = [sys.executable, "-m", "fourtuple.load.sink"]
+    command = [sys.executable, "-P", "-m", "fourtuple.load.sink"]
     with listener:
         process = subprocess.Popen(command, stdin=listener.fileno(), stdout=subprocess.PIPE, process_group=0)
     with process:

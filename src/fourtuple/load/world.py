@@ -73,7 +73,7 @@ def _worker() -> Generator[Connection[Any, Any], None, None]:
     ours, theirs = socket.socketpair()
     with theirs:
         process = subprocess.Popen(
-            [sys.executable, "-m", "fourtuple.load.worker", str(theirs.fileno())],
+            [sys.executable, "-P", "-m", "fourtuple.load.worker", str(theirs.fileno())],
             stdin=subprocess.DEVNULL,
             pass_fds=[theirs.fileno()],
             # Away from Ctrl-C, which is for the process that asks.

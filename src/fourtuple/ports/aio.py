@@ -96,8 +96,8 @@ async def create_connection(
         happy_eyeballs_delay=happy_eyeballs_delay,
         interleave=interleave,
     )
-    if options.get("ssl"):
-        options.setdefault("server_hostname", host)
+    if options.get("ssl") and options.get("server_hostname") is None:
+        options["server_hostname"] = host
     try:
         return await asyncio.get_running_loop().create_connection(protocol_factory, sock=sock, **options)
     except BaseException:

@@ -42,15 +42,15 @@ class Claim:
         "_detached",
         "_options",
         "_own_port",
-        "_registry",
         "_sent_fin_first",
         "_sources",
         "_wants_source",
         "lease",
+        "registry",
     )
 
     def __init__(self, registry: SpaceRegistry, sources: Sources) -> None:
-        self._registry = registry
+        self.registry = registry
         self._sources = sources
         self._wants_source = True  # until the program binds one
         self._own_port = False  # the program bound or connected the socket itself
@@ -74,7 +74,7 @@ class Claim:
         self._own_port = port != 0
         if not endpoints.is_unspecified(source):
             self._wants_source = False
-            self._sources = self._registry.sources_for(source)
+            self._sources = self.registry.sources_for(source)
 
     def note_option(self, option: tuple[Any, ...]) -> None:
         """Remember the arguments of a setsockopt(), in case the descriptor has to be renewed."""
@@ -95,12 +95,16 @@ class Claim:
 
         Raises what connect() raises, PortsExhausted, and NoSuchLocalAddress.
         """
-        has_port = self._own_port or self.lease is not None
-        destination = None if has_port else self._destination(sock, address)
+        if self._own_port or self.lease is not None:
+            self._connect_again(sock, address)
+            return
+        destination = self._destination(sock, address)
         if destination is None:
-            self._connect_plainly(sock, address)
+            self._connect_outside(sock, address)
         elif len(destination.spaces) == 1:
-            self._connect_from(sock, destination, destination.sources[0], destination.spaces[0])
+            source, space = destination.sources[0], destination.spaces[0]
+            if not self._propose(sock, destination, source, space):
+                self._leave_to_kernel(sock, destination, source, space)
         else:
             self._connect_from_any(sock, destination)
 
@@ -126,7 +130,7 @@ class Claim:
     def _destination(self, sock: socket.socket, address: Any) -> Destination | None:
         # None where the plain connect() finds better words for what is wrong with the address.
         try:
-            return self._registry.destination(_family_of(sock), address, self._sources)
+            return self.registry.destination(_family_of(sock), address, self._sources)
         except (TypeError, ValueError, IndexError):
             return None
         except (NoSuchLocalAddress, socket.gaierror):
@@ -138,7 +142,7 @@ class Claim:
 
     # Connecting.
 
-    def _connect_plainly(self, sock: socket.socket, address: Any) -> None:
+    def _connect_again(self, sock: socket.socket, address: Any) -> None:
         try:
             _connect(sock, address)
         except OSError:
@@ -148,35 +152,44 @@ class Claim:
                 self._make_ready(sock)
             raise
 
+    def _connect_outside(self, sock: socket.socket, address: Any) -> None:
+        # No space could be made: the kernel chooses, and the socket keeps what it chose.
+        try:
+            _connect(sock, address)
+        except OSError as error:
+            self._own_port = _under_way(error)
+            raise
+        finally:
+            self.registry.note_kernel_choice()
+        self._own_port = True
+
     def _connect_from_any(self, sock: socket.socket, destination: Destination) -> None:
+        # Every source is asked for a free port before the kernel searches for any.
+        choices = destination.by_emptiness()
         refusals: list[PortsExhausted] = []
-        for source, space in destination.by_emptiness():
-            try:
-                self._connect_from(sock, destination, source, space)
-            except PortsExhausted as exhausted:
-                refusals.append(exhausted)
-            else:
-                return
+        for attempt in (self._propose, self._leave_to_kernel):
+            for source, space in choices:
+                try:
+                    if attempt(sock, destination, source, space):
+                        return
+                except PortsExhausted as exhausted:
+                    refusals.append(exhausted)
         raise refusals[0]
 
-    def _connect_from(
-        self,
-        sock: socket.socket,
-        destination: Destination,
-        source: str,
-        space: SharedSpace,
-    ) -> None:
-        if source and self._wants_source:
-            self._bind_source(sock, source, space)
-        for _ in range(self._registry.tries):
+    def _propose(self, sock: socket.socket, destination: Destination, source: str, space: SharedSpace) -> bool:
+        # True: connected, from a port of the space. False: it has none that the kernel takes.
+        self._bind_source(sock, source, space)
+        for _ in range(self.registry.tries):
             lease = space.take()
             if lease is None:
-                break
+                return False
             if self._try(sock, destination, source, space, lease):
-                return
-        self._leave_to_kernel(sock, destination, source, space)
+                return True
+        return False
 
     def _bind_source(self, sock: socket.socket, source: str, space: SharedSpace) -> None:
+        if not (source and self._wants_source):
+            return
         set_bind_address_no_port(sock)
         if self._sources.freebind:
             set_freebind(sock)
@@ -196,7 +209,7 @@ class Claim:
         lease: Lease,
     ) -> bool:
         # True: connected. False: the kernel refused the port. Any other outcome is raised.
-        imposer = self._registry.imposer
+        imposer = self.registry.imposer
         self.lease = lease
         try:
             refusal = imposer.impose(sock, source, lease.port)
@@ -220,7 +233,7 @@ class Claim:
         return True
 
     def _make_ready(self, sock: socket.socket) -> None:
-        self._registry.imposer.refused(sock, (self._options or {}).values())
+        self.registry.imposer.refused(sock, (self._options or {}).values())
 
     def _verify(self, sock: socket.socket, space: SharedSpace) -> None:
         # The kernel ignores a range outside its own, which is how a change of the sysctl shows.
@@ -230,7 +243,7 @@ class Claim:
             return
         self._reject(Reason.OUTSIDE)
         space.follow()
-        self.lease = space.adopt(port)
+        self._adopt(space, port)
 
     def _leave_to_kernel(
         self,
@@ -238,18 +251,24 @@ class Claim:
         destination: Destination,
         source: str,
         space: SharedSpace,
-    ) -> None:
+    ) -> bool:
         space.admit()
-        self._registry.imposer.withdraw(sock, source)
+        self._bind_source(sock, source, space)
+        self.registry.imposer.withdraw(sock, source)
         try:
             _connect(sock, destination.address)
         except OSError as error:
             if error.errno == errno.EADDRNOTAVAIL:
                 raise self._why_none(destination, source, space) from error
             if _under_way(error):
-                self.lease = space.adopt(_getsockname(sock)[1])
+                self._adopt(space, _getsockname(sock)[1])
             raise
-        self.lease = space.adopt(_getsockname(sock)[1])
+        self._adopt(space, _getsockname(sock)[1])
+        return True
+
+    def _adopt(self, space: SharedSpace, port: int) -> None:
+        self.lease = space.adopt(port)
+        self._own_port = self.lease is None
 
     def _why_none(
         self, destination: Destination, source: str, space: SharedSpace
@@ -258,7 +277,7 @@ class Claim:
             try:
                 routed_source(destination.family, destination.address)
             except OSError:
-                self._registry.forget(destination)
+                self.registry.forget(destination)
                 return NoSuchLocalAddress(None, space.destination)
         return space.exhausted()
 
@@ -271,7 +290,10 @@ class Claim:
             info = tcp_info.read(sock)
             if not closing.keeps_time_wait(info.state, sent_fin_first=self._sent_fin_first):
                 return How.FREED
-            reset = tcp_info.resets_on_close(sock) or tcp_info.unread_bytes(sock) > 0
+            # In CLOSE our TIME_WAIT has begun, and no reset ends it.
+            reset = info.state is not tcp_info.TcpState.CLOSE and (
+                tcp_info.resets_on_close(sock) or tcp_info.unread_bytes(sock) > 0
+            )
         except (OSError, ValueError):
             # Closed behind our back, by number or by another thread.
             return How.DETACHED

@@ -114,18 +114,21 @@ class Connector:
         sources = registry.sources if source is None else registry.sources_for(source)
         errors: list[OSError] = []
         for family, found in resolve(host, port):
-            sock = Socket(family, socket.SOCK_STREAM, registry=registry, sources=sources)
+            sock = None
             try:
+                sock = Socket(family, socket.SOCK_STREAM, registry=registry, sources=sources)
                 if not (isinstance(timeout, _DefaultTimeout) or timeout is _STDLIB_DEFAULT):
                     sock.settimeout(timeout)
                 if source_address is not None:
                     sock.bind(source_address)
                 sock.connect(found)
             except OSError as error:
-                sock.close()
+                if sock is not None:
+                    sock.close()
                 errors.append(error)
             except BaseException:
-                sock.close()
+                if sock is not None:
+                    sock.close()
                 raise
             else:
                 return sock

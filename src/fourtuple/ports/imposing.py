@@ -11,6 +11,7 @@ import os
 import socket
 from typing import TYPE_CHECKING, Any, Protocol
 
+from fourtuple.linux import tcp_info
 from fourtuple.linux.sockopt import IP_LOCAL_PORT_RANGE, one_port, set_bind_address_no_port
 
 from . import endpoints
@@ -87,7 +88,9 @@ class BindImposer:
         return None
 
     def refused(self, sock: socket.socket, options: Iterable[tuple[Any, ...]]) -> None:
-        """Put a new socket with the same options under the same descriptor number."""
+        """Put a new socket with the same options under the same descriptor number, unless it is connected after all."""
+        if tcp_info.read(sock).state is not tcp_info.TcpState.CLOSE:
+            return
         inheritable = sock.get_inheritable()
         flags = fcntl.fcntl(sock, fcntl.F_GETFL)
         with socket.socket(sock.family, sock.type, sock.proto) as fresh:

@@ -7,7 +7,6 @@ import socket
 import threading
 import time
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 from fourtuple.errors import NoSuchLocalAddress
@@ -95,7 +94,7 @@ class SpaceRegistry:
         self._spaces: dict[tuple[str, str, int], SharedSpace] = {}
         self._destinations: dict[tuple[int, SocketAddress, Sources], Destination] = {}
         self._named_sources: dict[str | tuple[str, ...], Sources] = {}
-        self._dropped = Counts()
+        self._elsewhere = Counts()
         self._room = self.limits.spaces
         renew_in_children(self)
 
@@ -105,10 +104,14 @@ class SpaceRegistry:
             return self.sources
         if isinstance(source, Sources):
             return source
+        if not isinstance(source, (str, list, tuple)):
+            raise ValueError(f"source must be an address, a network, dev:NAME, or a list of these, not {source!r}")
         key = source if isinstance(source, str) else tuple(source)
         found = self._named_sources.get(key)
         if found is None:
-            found = self._named_sources[key] = parse_sources(key, freebind=self.sources.freebind)
+            if len(self._named_sources) >= self.limits.spaces:
+                self._named_sources.clear()
+            found = self._named_sources.setdefault(key, parse_sources(key, freebind=self.sources.freebind))
         return found
 
     def destination(self, family: int, address: Any, sources: Sources) -> Destination:
@@ -133,19 +136,26 @@ class SpaceRegistry:
     def forget(self, destination: Destination) -> None:
         """Ask routing again next time: its last answer led nowhere."""
         with self._lock:
-            self._destinations = {key: kept for key, kept in self._destinations.items() if kept is not destination}
+            self._destinations = {
+                key: kept for key, kept in list(self._destinations.items()) if kept is not destination
+            }
 
     def statistics(self) -> Statistics:
         """A snapshot of all spaces."""
         with self._lock:
-            spaces = tuple(space.statistics() for space in self._spaces.values())
-            counts = sum((space.counts for space in spaces), replace(self._dropped))
+            spaces = tuple(space.statistics() for space in list(self._spaces.values()))
+            counts = sum((space.counts for space in spaces), replace(self._elsewhere))
         return Statistics(self.strategy.value, counts, spaces)
+
+    def note_kernel_choice(self) -> None:
+        """Count a connection outside every space, whose port the kernel chose."""
+        with self._lock:
+            self._elsewhere.kernel_choices += 1
 
     def start_anew(self) -> None:
         """Count from zero, in a forked child; the lock may be held for ever."""
         self._lock = threading.RLock()
-        self._dropped = Counts()
+        self._elsewhere = Counts()
 
     def _make(self, family: int, address: SocketAddress, sources: Sources) -> Destination:
         host = endpoints.canonical(address[0])
@@ -157,6 +167,9 @@ class SpaceRegistry:
             self._make_room(len(origins))
             spaces = tuple(self._space(origin, host, address[1]) for origin in origins)
             destination = Destination(family, address, bound or ("",), spaces)
+            if len(self._destinations) >= max(self.limits.spaces, 2 * len(self._spaces)):
+                # Several spellings of an address, or sources made anew each time, lead to one space.
+                self._destinations.clear()
             self._destinations[family, address, sources] = destination
         return destination
 
@@ -181,17 +194,15 @@ class SpaceRegistry:
         # A quarter at once, so that the look through all of them is rare.
         quarter = max(1, self.limits.spaces // 4)
         most = max(0, self.limits.spaces - quarter - wanted)
-        for key, space in list(self._spaces.items()):
-            if len(self._spaces) <= most:
-                break
-            if space.idle:
-                del self._spaces[key]
-                self._dropped += space.counts
+        # First those that would forget nothing; then those without a connection, whose ports the kernel guards anyway.
+        unused = [item for item in self._spaces.items() if not item[1].leased]
+        unused.sort(key=lambda item: not item[1].idle)
+        for key, space in unused[: max(0, len(self._spaces) - most)]:
+            del self._spaces[key]
+            self._elsewhere += space.counts
         # Where most are in use, the next look waits until as many more have come.
         self._room = max(self.limits.spaces, len(self._spaces) + wanted + quarter)
         self._destinations.clear()
-        if len(self._named_sources) >= self.limits.spaces:
-            self._named_sources.clear()
 
 
 def routed_source(family: int, address: SocketAddress) -> str:
@@ -208,10 +219,13 @@ def routed_source(family: int, address: SocketAddress) -> str:
         raise
 
 
-@cache
+# The one default registry, once it is made: setdefault() keeps the first of two that threads make at once.
+_default: dict[str, SpaceRegistry] = {}
+
+
 def default_registry() -> SpaceRegistry:
     """The registry of the module-level functions and of ``Socket`` without one of its own."""
-    return SpaceRegistry()
+    return _default.get("registry") or _default.setdefault("registry", SpaceRegistry())
 
 
 def resolve(host: str | None, port: int | str, family: int = socket.AF_UNSPEC) -> list[tuple[int, SocketAddress]]:

@@ -44,17 +44,18 @@ def read_settings() -> Settings:
 class SettingsCache:
     """The newest reading, shared by the port spaces of a connector.
 
-    An unchanged reading stays the same object, so that its users can compare by identity.
+    An unchanged reading stays the same object, so that its users can compare by identity. ``read_at`` is when it was
+    last read, in seconds.
     """
 
     def __init__(self, read: Callable[[], Settings] = read_settings) -> None:
         self._read = read
         self._settings: Settings | None = None
-        self._read_at = 0.0
+        self.read_at = 0.0
 
     def at(self, now: float) -> Settings:
         """The settings, read again when the last reading is older than ``KEPT_FOR``; ``now`` in seconds."""
-        if self._settings is None or now - self._read_at >= KEPT_FOR:
+        if self._settings is None or now - self.read_at >= KEPT_FOR:
             return self.fresh(now)
         return self._settings
 
@@ -66,7 +67,7 @@ class SettingsCache:
             if self._settings is None:
                 raise
             return self._settings
-        self._read_at = now
+        self.read_at = now
         if settings != self._settings:
             self._settings = settings
         return self._settings or settings

@@ -1,8 +1,8 @@
 """A port space that threads share, that follows the kernel's settings, and that counts.
 
 The pure core is ``PortSpace``. A call into it, compiled, is one step under the interpreter's lock: it runs no bytecode
-and makes no containers, so no thread, finaliser or signal handler comes between. take() needs no more than that, and
-is spared a lock of its own, which costs as much as the rest of it. What takes several steps holds the lock; it may be
+and makes no containers, so no thread, finaliser or signal handler comes between, and taking a port and giving it back
+need no lock of their own, which would cost as much as the rest. What takes several steps holds the lock; it may be
 re-entered, since each step leaves the core whole. Not compiled, a space must stay with one thread.
 """
 
@@ -18,7 +18,8 @@ from fourtuple.errors import PortsExhausted, Shortage
 from . import endpoints
 from .forking import renew_in_children
 from .remedies import remedies
-from .space import How, PortSpace, Reason, coprime_stride
+from .settings import KEPT_FOR
+from .space import How, Loan, PortSpace, Reason, coprime_stride
 from .statistics import Counts, SpaceStatistics
 from .timewait import TIME_WAIT, reuse_delay
 
@@ -28,21 +29,21 @@ if TYPE_CHECKING:
     from .settings import Settings, SettingsCache
 
 
-_ENDED = -1  # the epoch of a lease that is over
 _LONGEST_WAIT = 64.0  # seconds until any port that came back is free or due for another try; see ``space``
 
 
-class Lease:
+class Lease(Loan):
     """A port on loan from a space. It ends once, by ``release`` or ``reject``; whatever comes after has no effect.
 
     A lease that is dropped, as by a Ctrl-C at the wrong moment, gives its port back as one that nobody saw closed.
     """
 
-    __slots__ = ("epoch", "port", "space")
+    __slots__ = ("epoch", "space")
 
     def __init__(self, space: SharedSpace, epoch: int) -> None:
-        self.space = space
         self.port = 0
+        self.held = False
+        self.space = space
         self.epoch = epoch
 
     def release(self, how: How) -> None:
@@ -53,9 +54,9 @@ class Lease:
         """Give the port back as refused by the kernel."""
         self.space.reject(self, reason)
 
-    # The defaults hold what the module may have lost when the interpreter ends.
-    def __del__(self, ended: int = _ENDED, how: How = How.DETACHED) -> None:
-        if self.epoch != ended:
+    # The default holds what the module may have lost when the interpreter ends.
+    def __del__(self, how: How = How.DETACHED) -> None:
+        if self.held:
             self.space.release(self, how)
 
 
@@ -127,40 +128,31 @@ class SharedSpace:
 
     def adopt(self, port: int) -> Lease | None:
         """Lease the port that the kernel chose; None when the space cannot account for it."""
-        with self._lock:
-            self.counts.kernel_choices += 1
-            lease = Lease(self, _ENDED)
-            lease.port = port
-            lease.epoch = self._epoch if self._space.adopt(port) else _ENDED
-        return None if lease.epoch == _ENDED else lease
+        self.counts.kernel_choices += 1
+        lease = Lease(self, self._epoch)
+        return lease if self._space.lend_chosen(lease, port) else None
 
     def release(self, lease: Lease, how: How) -> None:
         """End a lease. One that ended before, or that a parent process holds, is not ours to end."""
         now = self._clock()
-        with self._lock:
-            if lease.epoch == self._epoch:
-                self._last_end = now
-                self._space.release(lease.port, how, now)
-                lease.epoch = _ENDED
+        if lease.epoch == self._epoch and self._space.end(lease, how, now):
+            self._last_end = now
 
     def reject(self, lease: Lease, reason: Reason) -> None:
         """End a lease whose port the kernel refused."""
         now = self._clock()
-        with self._lock:
-            if lease.epoch == self._epoch:
-                self._last_end = now
-                self._space.reject(lease.port, reason, now)
-                lease.epoch = _ENDED
-                if reason is Reason.TAKEN:
-                    self.counts.refused += 1
-                else:
-                    self.counts.outside += 1
+        if lease.epoch == self._epoch and self._space.refuse(lease, reason, now):
+            self._last_end = now
+            if reason is Reason.TAKEN:
+                self.counts.refused += 1
+            else:
+                self.counts.outside += 1
 
     def follow(self) -> None:
         """Read the kernel's settings again now, since it did what the last reading does not explain."""
         now = self._clock()
         with self._lock:
-            self._follow(self._settings_cache.fresh(now), now)
+            self._follow(self._settings_cache.fresh(now))
 
     def exhausted(self) -> PortsExhausted:
         """The error to raise when the kernel found no port: those without a known owner are others' then."""
@@ -192,20 +184,19 @@ class SharedSpace:
 
     def _keep_up(self, now: float) -> None:
         with self._lock:
-            self._follow(self._settings_cache.at(now), now)
+            self._follow(self._settings_cache.at(now))
 
     def _lease(self, now: float) -> Lease | None:
         lease = Lease(self, self._epoch)
-        # The port goes straight into the lease, so that no interruption loses it.
-        lease.port = self._space.take(now)
-        if lease.port == 0:
-            lease.epoch = _ENDED
+        if not self._space.lend(lease, now):
             return None
         self.counts.leases += 1
         return lease
 
     def _exhausted(self, *, free: int) -> PortsExhausted:
         with self._lock:
+            # With the reserved ports and the range of this moment.
+            self._follow(self._settings_cache.fresh(self._clock()))
             self.counts.exhausted += 1
             space = self._space
             shortage = Shortage(
@@ -222,13 +213,18 @@ class SharedSpace:
             )
             return PortsExhausted(shortage, remedies(shortage, self._settings, loopback=self.loopback))
 
-    def _follow(self, settings: Settings, now: float) -> None:
-        self._check_at = now + 1.0
+    def _follow(self, settings: Settings) -> None:
+        self._check_at = self._settings_cache.read_at + KEPT_FOR
         if settings is self._settings:
             return
         self._settings = settings
         size = settings.high - settings.low + 1
         old = self._space
+        if (settings.low, settings.high) == (old.low, old.high):
+            # The same order of first use: the arrays stay as small as they are.
+            start, stride = old.start, old.stride
+        else:
+            start, stride = random.randrange(size), coprime_stride(size, random.randrange(size))
         while True:
             seen = old.changes
             new = old.reshaped(
@@ -236,8 +232,8 @@ class SharedSpace:
                 settings.high,
                 excluded=settings.reserved,
                 reuse_delay=self._reuse_delay(),
-                start=random.randrange(size),
-                stride=coprime_stride(size, random.randrange(size)),
+                start=start,
+                stride=stride,
             )
             # Again if a finaliser or another thread changed the space under the copying.
             if old.changes == seen:

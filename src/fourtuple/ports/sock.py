@@ -6,17 +6,15 @@ works under blocking code, timeouts, asyncio and uvloop alike.
 
 from __future__ import annotations
 
-import errno
+import os
 import socket
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .claim import Claim
 from .holding import PortHolder
 from .registry import SpaceRegistry, default_registry
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from .sources import Sources
 
 
@@ -60,38 +58,15 @@ class Socket(PortHolder):
         if fileno is not None:
             self._claim.note_binding(self)
 
-    def connect(self, address: Any, /) -> None:
-        """Connect from the longest-free source port; see the class."""
-        self._claim.connect(self, address)
-
-    def connect_ex(self, address: Any, /) -> int:
-        """As connect(), but returns the errno, 0 for success. Errors of name resolution are raised."""
-        try:
-            self.connect(address)
-        except socket.gaierror:
-            raise
-        except TimeoutError as error:
-            return error.errno or errno.EAGAIN
-        except OSError as error:
-            if error.errno is None:
-                raise
-            return error.errno
-        return 0
-
-    def bind(self, address: Any, /) -> None:
-        """Bind; with port 0 only the address is fixed (IP_BIND_ADDRESS_NO_PORT) and connect() chooses the port."""
-        self._claim.bind(self, address)
-
-    def setsockopt(self, *option: Any) -> None:
-        """As of ``socket.socket``."""
-        super().setsockopt(*option)
-        self._claim.note_option(option)
-
-    def dup(self) -> Self:
-        """As of ``socket.socket``; the copy is a Socket that has its port already."""
+    def dup(self) -> Socket:
+        """As of ``socket.socket``; the copy has its port already."""
         self._claim.note_duplicate()
         fd = socket.dup(self.fileno())
-        copy = self.__class__(self.family, self.type, self.proto, fileno=fd)
+        try:
+            copy = Socket(self.family, self.type, self.proto, fd, registry=self._claim.registry)
+        except BaseException:
+            os.close(fd)
+            raise
         copy.settimeout(self.gettimeout())
         return copy
 

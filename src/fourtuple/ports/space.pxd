@@ -7,13 +7,18 @@ cdef int _RETRIES, _PLACES, _NIL
 cdef int _HOW_FREED, _HOW_TIME_WAIT, _HOW_DETACHED, _REASON_OUTSIDE
 cdef double _FIRST_RETRY
 
+cdef class Loan:
+    cdef public int port
+    cdef public bint held
+
 @cython.final
 cdef class PortSpace:
     cdef readonly int low, high, size, leased, cooling, foreign, excluded
     cdef readonly unsigned long long changes
     cdef readonly double reuse_delay, time_wait
     cdef int _cursor, _capacity
-    cdef long long _start, _stride, _inverse
+    cdef readonly long long start, stride
+    cdef long long _inverse
     cdef const unsigned char[::1] _bitmap
     cdef unsigned short[::1] _next, _prev, _head, _tail
     cdef unsigned char[::1] _place, _strikes
@@ -27,6 +32,12 @@ cdef class PortSpace:
     cpdef bint reject(self, int port, int reason, double now) noexcept nogil
     @cython.locals(index=cython.int, place=cython.int)
     cpdef bint adopt(self, int port) except -1 nogil
+
+    @cython.locals(port=cython.int)
+    cpdef bint lend(self, Loan loan, double now) except? -1
+    cpdef bint lend_chosen(self, Loan loan, int port) except? -1
+    cpdef bint end(self, Loan loan, int how, double now) noexcept
+    cpdef bint refuse(self, Loan loan, int reason, double now) noexcept
 
     @cython.locals(index=cython.int)
     cdef void _restore(self, int port, int place, int strikes, double due) except *
@@ -48,4 +59,13 @@ cdef class PortSpace:
     @cython.locals(place=cython.int, before=cython.int, after=cython.int)
     cdef void _unlink(self, int index) noexcept nogil
     cdef void _count(self, int place, int change) noexcept nogil
+    @cython.locals(
+        wanted=cython.int,
+        index=cython.int,
+        after="unsigned short[::1]",
+        before="unsigned short[::1]",
+        places="unsigned char[::1]",
+        strikes="unsigned char[::1]",
+        due="double[::1]",
+    )
     cdef void _reserve(self, int capacity) except * with gil

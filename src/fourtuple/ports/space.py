@@ -38,7 +38,8 @@ Rules, and why the numbers are what they are:
 
 Nothing here reads a clock or the system: time comes in as ``now``, in seconds on any monotonic clock. Calls on one
 space must not overlap. The arrays are flat C arrays once compiled (see the .pxd), and take, release, reject and adopt
-then run without the interpreter.
+then run without the interpreter. ``lend`` and its kin are the same for callers in Python, whom a signal can interrupt
+between any two steps.
 """
 
 from __future__ import annotations
@@ -46,12 +47,10 @@ from __future__ import annotations
 from array import array
 from enum import IntEnum
 from math import gcd, isfinite
-from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-_N = TypeVar("_N", int, float)
 
 
 class How(IntEnum):
@@ -84,6 +83,17 @@ class Census(NamedTuple):
     cooling: int
     foreign: int
     excluded: int
+
+
+class Loan:
+    """Where a space writes the port that it lends: ``port``, and ``held`` until it is given back.
+
+    It is written in the same step as the space's own books, so that no interruption comes between the two.
+    """
+
+    def __init__(self) -> None:
+        self.port = 0
+        self.held = False
 
 
 # A place is a state and, for the waiting states, the queue the port waits in. _UNUSED is 0, what fresh arrays hold.
@@ -154,8 +164,8 @@ class PortSpace:
         self.size = size
         self.reuse_delay = min(reuse_delay, time_wait)
         self.time_wait = time_wait
-        self._start = start
-        self._stride = stride
+        self.start = start
+        self.stride = stride
         self._inverse = pow(stride, -1, size) if size > 1 else 0
         self._bitmap = excluded if len(excluded) > high >> 3 else excluded.ljust((high >> 3) + 1, b"\0")
         self.leased = 0
@@ -257,6 +267,37 @@ class PortSpace:
         self.changes += 1
         return True
 
+    def lend(self, loan: Loan, now: float) -> bool:
+        """take() into a loan; False when no port is known to be free."""
+        port = self.take(now)
+        if port == 0:
+            return False
+        loan.port = port
+        loan.held = True
+        return True
+
+    def lend_chosen(self, loan: Loan, port: int) -> bool:
+        """adopt() into a loan."""
+        if not self.adopt(port):
+            return False
+        loan.port = port
+        loan.held = True
+        return True
+
+    def end(self, loan: Loan, how: int, now: float) -> bool:
+        """release() of what is on loan; False when it ended before."""
+        if not loan.held:
+            return False
+        loan.held = False
+        return self.release(loan.port, how, now)
+
+    def refuse(self, loan: Loan, reason: int, now: float) -> bool:
+        """reject() of what is on loan; False when it ended before."""
+        if not loan.held:
+            return False
+        loan.held = False
+        return self.reject(loan.port, reason, now)
+
     def next_free(self, now: float) -> float | None:
         """Seconds until the first cooling port is free again, 0.0 when it is due, None when none is cooling."""
         heads = [self._head[_COOLING], self._head[_COOLING_LONG]]
@@ -306,11 +347,11 @@ class PortSpace:
             self._link(index, place, due)
 
     def _port(self, index: int) -> int:
-        return self.low + (self._start + index * self._stride) % self.size
+        return self.low + (self.start + index * self.stride) % self.size
 
     def _index(self, port: int) -> int:
         # size is added since start may exceed port - low, and C's remainder keeps the sign.
-        return (port - self.low + self.size - self._start) * self._inverse % self.size
+        return (port - self.low + self.size - self.start) * self._inverse % self.size
 
     def _leased_index(self, port: int) -> int:
         if port < self.low or port > self.high:
@@ -328,7 +369,9 @@ class PortSpace:
         while self._cursor < self.size:
             index = self._cursor
             if index >= self._capacity:
+                # Makes objects, so a finaliser may run and use the space: look again.
                 self._reserve(index + 1)
+                continue
             self._cursor = index + 1
             if self._place[index] == _UNUSED:
                 if not self._is_excluded(self._port(index)):
@@ -395,16 +438,25 @@ class PortSpace:
             self.foreign += change
 
     def _reserve(self, capacity: int) -> None:
-        # Room for that many indices, in doublings. No bookkeeping is changed before all arrays stand.
+        # Room for that many indices, in doublings. All objects are made first: that can run finalisers, which may use
+        # and even grow this space. From there on nothing comes between.
         wanted = max(capacity, min(self.size, 2 * self._capacity))
-        after = _grown("H", self._next, wanted)
-        before = _grown("H", self._prev, wanted)
-        place = _grown("B", self._place, wanted)
-        strikes = _grown("B", self._strikes, wanted)
-        due = _grown("d", self._due, wanted)
+        after = array("H", bytes(2 * wanted))
+        before = array("H", bytes(2 * wanted))
+        places = array("B", bytes(wanted))
+        strikes = array("B", bytes(wanted))
+        due = array("d", bytes(8 * wanted))
+        if self._capacity >= capacity:
+            return
+        for index in range(self._capacity):
+            after[index] = self._next[index]
+            before[index] = self._prev[index]
+            places[index] = self._place[index]
+            strikes[index] = self._strikes[index]
+            due[index] = self._due[index]
         self._next = after
         self._prev = before
-        self._place = place
+        self._place = places
         self._strikes = strikes
         self._due = due
         self._capacity = wanted
@@ -423,10 +475,3 @@ def coprime_stride(size: int, seed: int) -> int:
 def _ones(bitmap: bytes, low: int, high: int) -> int:
     bits = int.from_bytes(bitmap, "little") >> low
     return (bits & ((1 << (high - low + 1)) - 1)).bit_count()
-
-
-def _grown(code: str, old: array[_N], capacity: int) -> array[_N]:
-    # Zeros are what fresh places hold; memoryview() makes one code of arrays and of Cython's slices of them.
-    new = cast("array[_N]", array(code, bytes(array(code).itemsize * capacity)))
-    memoryview(new)[: len(old)] = memoryview(old)
-    return new

@@ -30,8 +30,8 @@ _create: Callable[..., Any] = getattr(ssl.SSLSocket, "_create").__func__  # noqa
 _moving: dict[int, Claim] = {}
 
 
-class SSLSocket(PortHolder, ssl.SSLSocket):
-    """An ``ssl.SSLSocket`` that gives back the port of the ``Socket`` it was made from; see the module."""
+class SSLSocket(ssl.SSLSocket, PortHolder):  # pyright: ignore[reportIncompatibleMethodOverride]: typeshed's Never
+    """An ``ssl.SSLSocket`` that goes on with the port, or the choice of one, of the ``Socket`` it was made from."""
 
     # wrap_socket() calls _create() (since Python 3.7), that __new__, and then detach() of the socket it is given.
 
