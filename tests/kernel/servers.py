@@ -59,6 +59,15 @@ class Server(AbstractContextManager["Server"]):
         sock.settimeout(PATIENCE)
         return sock
 
+    def accept_all(self) -> None:
+        """Accept and close whatever waits."""
+        self._listener.setblocking(False)
+        try:
+            while True:
+                self._listener.accept()[0].close()
+        except BlockingIOError:
+            self._listener.settimeout(PATIENCE)
+
     def __enter__(self) -> Self:
         return self
 

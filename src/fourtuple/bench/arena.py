@@ -12,7 +12,7 @@ from fourtuple.bench.levels import LEVELS, SMALLEST_RANGE, Ladder, ladder, large
 from fourtuple.errors import NamespacesRefused, Unsupported
 from fourtuple.linux.limits import raise_file_limit
 from fourtuple.linux.netns import rehearse_namespaces
-from fourtuple.linux.sysctl import PortRange, local_port_range
+from fourtuple.linux.sysctl import PortRange, count_usable_ports, local_port_range
 from fourtuple.load.places import Loopback, Place, PrivateNetwork
 
 # Descriptors of a worker that are not connections: the standard three, its channel, a pipe for each
@@ -84,11 +84,18 @@ def host_arena(family: Family, settings: Settings) -> Arena:
     """Return an arena on this machine's own loopback, with its range and the levels it allows.
 
     Raises the soft limit of open files to the hard one, which child processes inherit. Raises
-    ``Unsupported`` (``EMFILE``) if that leaves nothing worth measuring.
+    ``Unsupported`` if open files (``EMFILE``) or ports (``EADDRNOTAVAIL``) leave nothing worth measuring.
     """
     most = _most_connections()
     ports = local_port_range()
-    steps = ladder(settings.levels, ports.size, most)
+    usable = count_usable_ports()
+    if usable < SMALLEST_RANGE:
+        raise Unsupported(
+            errno.EADDRNOTAVAIL,
+            f"a measurement with {usable} ports ({ports.low}-{ports.high} less the reserved ones)",
+            f"widen net.ipv4.ip_local_port_range, or reserve fewer, to leave {SMALLEST_RANGE} at least",
+        )
+    steps = ladder(settings.levels, usable, most)
     held = steps.reached[-1].held
     kernel, fourtuple = (Loopback(host, held) for host in _two_hosts(family))
     return Arena(family, False, ports, steps, kernel, fourtuple)

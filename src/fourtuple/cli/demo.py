@@ -94,8 +94,9 @@ def demo(
     recordings: list[Recording] = []
     try:
         _measure(families, settings, recordings)
-    except KeyboardInterrupt:
-        _show(report_of(recordings, settings), outputs)
+    except (KeyboardInterrupt, OSError):
+        if recordings:
+            _show(report_of(recordings, settings), outputs)
         raise
     report = report_of(recordings, settings)
     _show(report, outputs)
@@ -108,6 +109,8 @@ def _picture(path: Path) -> _Output:
         from fourtuple.bench.picture import svg
     except ImportError as error:
         raise click.ClickException(str(error)) from error
+    # After it is late, too, to learn that the file cannot be written.
+    path.open("a").close()
 
     def draw(report: Report) -> None:
         if report.runs:

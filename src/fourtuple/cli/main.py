@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Final, NamedTuple, cast
@@ -55,6 +56,11 @@ class _LazyGroup(click.Group):
         except FourtupleError as error:
             text = error.strerror if isinstance(error, OSError) else None
             raise click.ClickException(text or str(error)) from error
+        except OSError as error:
+            if error.errno == errno.EPIPE:
+                # The reader has seen enough; click ends quietly.
+                raise
+            raise click.ClickException(str(error)) from error
         except KeyboardInterrupt:
             click.echo("Interrupted.", err=True)
             raise click.exceptions.Exit(_INTERRUPTED) from None

@@ -80,6 +80,8 @@ def parse_sources(source: Source, *, freebind: bool = False, local: Callable[[st
 
 
 def _expand(item: str, of_network: Callable[[_Network], list[str]]) -> list[str]:
+    if not isinstance(item, str):  # pyright: ignore[reportUnnecessaryIsInstance]: callers are not all typed
+        raise ValueError(f"source: {item!r} is no text; an address, a network or dev:NAME is")
     if item.startswith(_DEVICE):
         return _of_interface(item.removeprefix(_DEVICE))
     try:
