@@ -118,7 +118,10 @@ def _series(field: str, name: str, colour: str, other: str, scale: LogScale) -> 
     figures = height | {"text": {"field": f"{field}_text"}}
     above = f"datum.{field} >= datum.{other}"
     last = {"window": [{"op": "last_value", "field": "level", "as": "last"}], "frame": [None, None]}
-    at_end = [last, {"filter": "datum.level === datum.last"}]
+    # The name keeps clear of the figures of the last points, over which it lies.
+    extremes = [{"op": "max", "field": field, "as": "top"}, {"op": "min", "field": field, "as": "bottom"}]
+    near = {"window": extremes, "frame": [-2, 0]}
+    at_end = [last, near, {"filter": "datum.level === datum.last"}]
     figure = {"type": "text", "color": colour, "fontSize": 12}
     tag = {"type": "text", "text": name, "color": colour, "fontSize": 14, "fontWeight": "bold"}
     tag |= {"align": "right", "dx": 20}
@@ -145,11 +148,11 @@ def _series(field: str, name: str, colour: str, other: str, scale: LogScale) -> 
         {
             "transform": [*at_end, {"filter": above}],
             "mark": tag | {"dy": -34},
-            "encoding": height,
+            "encoding": {"y": height["y"] | {"field": "top"}},
         },
         {
             "transform": [*at_end, {"filter": f"!({above})"}],
             "mark": tag | {"dy": 34},
-            "encoding": height,
+            "encoding": {"y": height["y"] | {"field": "bottom"}},
         },
     ]
