@@ -6,11 +6,13 @@ import gc
 import resource
 import signal
 import socket
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Never
 
 import pytest
 
-from fourtuple import aio
+from fourtuple import Limits, PortsExhausted, aio
 from fourtuple.linux import sysctl
 from fourtuple.linux.tcp_info import TcpState
 from fourtuple.ports import Census, Connector
@@ -142,3 +144,23 @@ def test_a_peer_that_closed_first_still_frees_at_once(connector: Connector, serv
     sock = connector.create_connection(server.address)
     close_after_peer(sock, server.accept())
     assert census(connector) == Census(20000, 0, 0, 0, 0)
+
+
+@pytest.mark.parametrize("strategy", ["range", "bind", "kernel"])
+def test_threads_do_not_exceed_the_limit_of_ports(new_connector: NewConnector, server: Server, strategy: str) -> None:
+    connector = new_connector(strategy=strategy, limits=Limits(ports=5))
+    together = threading.Barrier(16)
+
+    def connect(_: int) -> socket.socket | None:
+        together.wait()
+        try:
+            return connector.create_connection(server.address)
+        except PortsExhausted:
+            return None
+
+    with ThreadPoolExecutor(16) as pool:
+        made = [sock for sock in pool.map(connect, range(16)) if sock is not None]
+    # Those under way count, so fewer can be admitted, and never more.
+    assert 1 <= len(made) <= 5
+    assert leased(connector) == len(made)
+    reset(*made)

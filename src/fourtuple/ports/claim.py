@@ -252,18 +252,18 @@ class Claim:
         source: str,
         space: SharedSpace,
     ) -> bool:
-        space.admit()
-        self._bind_source(sock, source, space)
-        self.registry.imposer.withdraw(sock, source)
-        try:
-            _connect(sock, destination.address)
-        except OSError as error:
-            if error.errno == errno.EADDRNOTAVAIL:
-                raise self._why_none(destination, source, space) from error
-            if _under_way(error):
-                self._adopt(space, _getsockname(sock)[1])
-            raise
-        self._adopt(space, _getsockname(sock)[1])
+        with space.admitted():
+            self._bind_source(sock, source, space)
+            self.registry.imposer.withdraw(sock, source)
+            try:
+                _connect(sock, destination.address)
+            except OSError as error:
+                if error.errno == errno.EADDRNOTAVAIL:
+                    raise self._why_none(destination, source, space) from error
+                if _under_way(error):
+                    self._adopt(space, _getsockname(sock)[1])
+                raise
+            self._adopt(space, _getsockname(sock)[1])
         return True
 
     def _adopt(self, space: SharedSpace, port: int) -> None:

@@ -225,7 +225,7 @@ _default: dict[str, SpaceRegistry] = {}
 
 def default_registry() -> SpaceRegistry:
     """The registry of the module-level functions and of ``Socket`` without one of its own."""
-    return _default.get("registry") or _default.setdefault("registry", SpaceRegistry())
+    return _default.get("default") or _default.setdefault("default", SpaceRegistry())
 
 
 def resolve(host: str | None, port: int | str, family: int = socket.AF_UNSPEC) -> list[tuple[int, SocketAddress]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import random
 import threading
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,7 @@ from .statistics import Counts, SpaceStatistics
 from .timewait import TIME_WAIT, reuse_delay
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
 
     from .settings import Settings, SettingsCache
 
@@ -87,6 +88,7 @@ class SharedSpace:
         self._settings = settings.at(clock())
         self._space = self._fresh_space()
         self._check_at = 0.0
+        self._admitted = 0
         self._last_end = 0.0
         renew_in_children(self)
 
@@ -115,16 +117,23 @@ class SharedSpace:
             return self._lease_within_limit(now)
         return self._lease(now)
 
-    def admit(self) -> None:
-        """What take() sees to, where the kernel chooses: follow its settings, and heed the limit.
+    @contextmanager
+    def admitted(self) -> Generator[None, None, None]:
+        """For the length of a connect() whose port the kernel chooses: what take() sees to, settings and the limit.
 
-        Raises PortsExhausted when the limit of leased ports is reached.
+        Raises PortsExhausted when the limit of leased ports is reached, those under way included.
         """
         now = self._clock()
         if now >= self._check_at:
             self._keep_up(now)
         with self._lock:
             self._heed_limit()
+            self._admitted += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._admitted -= 1
 
     def adopt(self, port: int) -> Lease | None:
         """Lease the port that the kernel chose; None when the space cannot account for it."""
@@ -172,6 +181,7 @@ class SharedSpace:
         self._epoch += 1
         self._space = self._fresh_space()
         self.counts = Counts()
+        self._admitted = 0
 
     def _lease_within_limit(self, now: float) -> Lease | None:
         with self._lock:
@@ -179,7 +189,7 @@ class SharedSpace:
             return self._lease(now)
 
     def _heed_limit(self) -> None:
-        if self._most is not None and self._space.leased >= self._most:
+        if self._most is not None and self._space.leased + self._admitted >= self._most:
             raise self._exhausted(free=self._space.free)
 
     def _keep_up(self, now: float) -> None:
