@@ -92,8 +92,9 @@ def test_limits_start_at_one(name: str) -> None:
 def test_only_ports_may_be_without_limit() -> None:
     assert Limits(ports=None) == Limits()
     for name in ("tries", "spaces"):
-        with pytest.raises(TypeError):
-            Limits(**{name: None})  # pyright: ignore[reportArgumentType]
+        for none in (None, 1.5, float("nan"), "64"):
+            with pytest.raises(ValueError, match=f"^Limits.{name} must be a whole number"):
+                Limits(**{name: none})  # pyright: ignore[reportArgumentType]
 
 
 def test_the_limit_of_ports_holds_for_each_space() -> None:

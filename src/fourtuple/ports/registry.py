@@ -46,6 +46,8 @@ class Limits:
         if self.ports is not None:
             bounds["ports"] = self.ports
         for name, value in bounds.items():
+            if not isinstance(value, int):  # pyright: ignore[reportUnnecessaryIsInstance]: callers are not all typed
+                raise ValueError(f"Limits.{name} must be a whole number, not {value}")
             if value < 1:
                 raise ValueError(f"Limits.{name} must be 1 or more, not {value}")
 
