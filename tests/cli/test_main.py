@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from importlib.metadata import version
@@ -72,3 +73,14 @@ def test_an_error_of_the_kernel_shows_no_number(monkeypatch: pytest.MonkeyPatch)
 
 def test_an_interrupt_is_status_130(monkeypatch: pytest.MonkeyPatch) -> None:
     assert run_doctor_raising(monkeypatch, KeyboardInterrupt()) == (130, "Interrupted.\n")
+
+
+def test_a_terminal_without_the_signs_gets_question_marks() -> None:
+    code = (
+        "import click, fourtuple.cli.doctor as module; from fourtuple.cli.main import main;"
+        "module.doctor = click.command()(lambda: click.echo('5 \\u00b5s'));"
+        "main(['doctor'])"
+    )
+    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True, timeout=60)
+    assert done.stdout == b"5 ?s\n"

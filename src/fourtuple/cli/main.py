@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import errno
+import io
+import sys
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Final, NamedTuple, cast
@@ -51,6 +53,10 @@ class _LazyGroup(click.Group):
             formatter.write_dl([(name, _COMMANDS[name].summary) for name in sorted(_COMMANDS)])
 
     def invoke(self, ctx: click.Context) -> object:
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                # A terminal that has no sign for a microsecond gets a question mark, not an error at the end.
+                stream.reconfigure(errors="replace")
         try:
             return super().invoke(ctx)
         except FourtupleError as error:
