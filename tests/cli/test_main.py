@@ -78,7 +78,7 @@ def test_an_interrupt_is_status_130(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_terminal_without_the_signs_gets_question_marks() -> None:
     code = (
         "import click, fourtuple.cli.doctor as module; from fourtuple.cli.main import main;"
-        "module.doctor = click.command()(lambda: click.echo('5 \\u00b5s'));"
+        "module.doctor = click.command()(lambda: print('5 \\u00b5s'));"
         "main(['doctor'])"
     )
     environment = os.environ | {"PYTHONIOENCODING": "ascii"}
