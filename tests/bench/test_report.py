@@ -64,7 +64,7 @@ def test_nothing_measured_makes_no_headline() -> None:
 def test_the_footer_names_what_was_done_and_where() -> None:
     text = footer(report())
     for part in (
-        "connect() only",
+        "address, socket() and connect(), not of close()",
         "200 operations",
         "turns of 10",
         "closed by reset",

@@ -76,7 +76,7 @@ def test_the_terminal_gets_tables_charts_and_a_sentence() -> None:
     assert text.count("IPv4: connect() in µs") == 1
     assert sum("●" in line and "○" in line and "%" in line for line in lines) == 3
     assert "IPv4, 99 % of the ports in use: connect() takes" in text
-    assert "connect() only" in text
+    assert "address, socket() and connect(), not of close()" in text
     assert "IPv6" not in text
     assert "\x1b" not in text
 

@@ -26,7 +26,7 @@ def document(report: Report) -> Document:
             "levels_percent": list(report.settings.levels),
             "operations": report.settings.operations,
             "block": report.settings.block,
-            "timed": "connect() only",
+            "timed": "address, socket() and connect(), not close()",
             "closed_by": "reset",
         },
         "runs": [_run(run) for run in report.runs],

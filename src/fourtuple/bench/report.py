@@ -106,7 +106,7 @@ def footer(report: Report) -> str:
     ranges = {run.arena.ports for run in report.runs}
     where = "; ".join(f"{p.low}-{p.high} ({p.size:,} ports)" for p in sorted(ranges))
     return (
-        f"Microseconds of connect() only: socket.create_connection(address) against "
+        f"Microseconds of address, socket() and connect(), not of close(): socket.create_connection(address) against "
         f"Connector.create_connection(address), {report.settings.operations:,} operations per row "
         f"and way, in turns of {report.settings.block}. Connections are closed by reset, so no "
         f"TIME_WAIT takes part. "
