@@ -80,6 +80,12 @@ def imported_by(statement: str) -> set[str]:
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_importing_it_imports_little_else(package: str) -> None:
-    imported = imported_by(f"import {package}")
+    imported = imported_by(f"from {package} import *")
     # A compiled module brings two of Cython's making.
     assert {name for name in imported if "cython" not in name} == {"fourtuple", "aiohappyeyeballs"}
+
+
+def test_what_is_lazy_is_listed_and_nothing_else_is_found() -> None:
+    assert set(fourtuple.__all__) <= set(dir(fourtuple))
+    with pytest.raises(AttributeError, match="no attribute 'Conector'"):
+        getattr(fourtuple, "Conector")  # noqa: B009

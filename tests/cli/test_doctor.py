@@ -75,6 +75,7 @@ def test_json_has_the_same_under_stable_keys() -> None:
         "shared bind, IPv6",
         "freebind, IPv4",
         "freebind, IPv6",
+        "IPv4 loopback",
         "IPv6 loopback",
         "TIME_WAIT reuse",
         "local ports",

@@ -22,7 +22,7 @@ from fourtuple.cli.main import main
 from load.processes import all_end, descendants
 
 # The program, as its entry point runs it.
-FOURTUPLE = [sys.executable, "-c", "from fourtuple.cli.main import main; main()"]
+FOURTUPLE = [sys.executable, "-m", "fourtuple"]
 SMALL = ["demo", "--ports", "400", "--levels", "5,50,99", "--operations", "20"]
 
 

@@ -10,6 +10,8 @@ import pytest
 
 from fourtuple.linux import facilities, features, limits, sockopt, sysctl
 from fourtuple.linux.features import Feature
+from fourtuple.linux.syscalls import CLONE_NEWNET, unshare
+from kernel.links import ip
 
 pytestmark = pytest.mark.usefixtures("netns")
 
@@ -76,6 +78,7 @@ def test_few_free_ports_are_enough(family: int) -> None:
 @FAMILY
 def test_no_free_port_is_no_crash(family: int) -> None:
     sysctl.write("net.ipv4.ip_local_reserved_ports", "10000-29999")
+    assert features.loopback(family).present
     assert not features.local_port_range(family).present
     assert not features.has_shared_bind(family)
     assert lacking(features.usable_ports(), "every port is reserved")
@@ -89,9 +92,31 @@ def test_reserved_ports_are_counted() -> None:
 
 def test_ipv6_switched_off_is_noticed() -> None:
     sysctl.write("net.ipv6.conf.all.disable_ipv6", 1)
-    assert lacking(features.ipv6_loopback(), "Cannot assign requested address")
-    assert not features.local_port_range(socket.AF_INET6).present
-    assert features.local_port_range(socket.AF_INET).present
+    assert lacking(features.loopback(socket.AF_INET6), "Cannot assign requested address")
+    assert features.loopback(socket.AF_INET).present
+    assert "not tried with connect()" in features.local_port_range(socket.AF_INET6).detail
+    assert "connect() uses that port" in features.local_port_range(socket.AF_INET).detail
+
+
+def test_without_loopback_what_is_accepted_counts_and_nothing_hangs() -> None:
+    ip("link set lo down")
+    # Its address is still there, so that connect() waits for an answer.
+    assert lacking(features.loopback(socket.AF_INET), "timed out")
+    assert lacking(features.shared_bind(socket.AF_INET), "not tried")
+    assert not features.has_shared_bind()
+    for probe in (features.local_port_range, features.bind_address_no_port):
+        feature = probe(socket.AF_INET)
+        assert (feature.present, feature.cost) == (True, "")
+        assert "not tried with connect()" in feature.detail
+
+
+@FAMILY
+def test_without_loopback_what_is_refused_is_lacking(monkeypatch: pytest.MonkeyPatch, family: int) -> None:
+    unshare(CLONE_NEWNET)
+    monkeypatch.setattr(sockopt, "IP_LOCAL_PORT_RANGE", NO_SUCH_OPTION)
+    monkeypatch.setattr(sockopt, "IP_BIND_ADDRESS_NO_PORT", NO_SUCH_OPTION)
+    assert lacking(features.local_port_range(family), "refused")
+    assert lacking(features.bind_address_no_port(family), "Protocol not available")
 
 
 def test_time_wait_reuse_follows_its_settings() -> None:

@@ -18,6 +18,7 @@ from fourtuple.bench.levels import SMALLEST_RANGE
 from fourtuple.bench.recording import Recording, report_of
 from fourtuple.bench.report import Report, footer, headline, notes
 from fourtuple.bench.table import table
+from fourtuple.cli.interrupts import interruptible
 from fourtuple.errors import Unsupported
 
 _DEFAULTS = Settings()
@@ -93,7 +94,8 @@ def demo(
     families = [Family(only)] if only else [Family.IPV6, Family.IPV4]
     recordings: list[Recording] = []
     try:
-        _measure(families, settings, recordings)
+        with interruptible():
+            _measure(families, settings, recordings)
     except (KeyboardInterrupt, OSError):
         if recordings:
             _show(report_of(recordings, settings), outputs)

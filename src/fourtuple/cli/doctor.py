@@ -19,11 +19,10 @@ from rich.text import Text
 
 from fourtuple.bench.machine import Machine, this_machine
 from fourtuple.linux.facilities import kernel_facilities
-from fourtuple.linux.features import Feature, attempt, connection_features, local_port_range
+from fourtuple.linux.features import Feature, attempt, connection_features, local_port_range, loopback
 from fourtuple.ports.strategy import Strategy, best_strategy
 
 _SPACE: Final = "fourtuple.ports.space"
-
 
 _VERDICTS: Final[Mapping[Strategy, str]] = {
     Strategy.RANGE: "each socket gets a one-port range, without effect on others",
@@ -45,10 +44,13 @@ def doctor(ctx: click.Context, as_json: bool) -> None:
     features = [*connection_features(), *kernel_facilities(), _compiled(_SPACE)]
     # The library asks by a cheaper probe, which trusts the kernel to honour what it accepts.
     strategy = best_strategy(has_range=lambda: local_port_range(socket.AF_INET).present)
+    verdict = _VERDICTS[strategy]
+    if not loopback(socket.AF_INET).present:
+        verdict += "; nothing was connected to try it, for want of loopback"
     if as_json:
-        click.echo(_json(machine, features, strategy))
+        click.echo(_json(machine, features, strategy, verdict))
     else:
-        _print(machine, features, strategy)
+        _print(machine, features, strategy, verdict)
     ctx.exit(int(strategy is Strategy.KERNEL))
 
 
@@ -66,19 +68,19 @@ def _compiled(module: str) -> Feature:
     )
 
 
-def _json(machine: Machine, features: Sequence[Feature], strategy: Strategy) -> str:
+def _json(machine: Machine, features: Sequence[Feature], strategy: Strategy, verdict: str) -> str:
     report = {
         **asdict(machine),
         "features": {
             name: {"present": present, "detail": detail, "cost": cost} for name, present, detail, cost in features
         },
         "strategy": strategy.value,
-        "verdict": _VERDICTS[strategy],
+        "verdict": verdict,
     }
     return json.dumps(report, indent=2)
 
 
-def _print(machine: Machine, features: Sequence[Feature], strategy: Strategy) -> None:
+def _print(machine: Machine, features: Sequence[Feature], strategy: Strategy, verdict: str) -> None:
     console = Console(highlight=False)
     console.print(f"Linux {machine.kernel} on {machine.architecture}, {machine.cpus} CPUs, Python {machine.python}")
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
@@ -91,4 +93,4 @@ def _print(machine: Machine, features: Sequence[Feature], strategy: Strategy) ->
             text = Text.assemble(detail, (f"\ncost: {cost}", "yellow"))
             table.add_row(name, Text("LACKING", "bold red"), text)
     console.print(table)
-    console.print(f"strategy [bold]{strategy.value}[/]: {_VERDICTS[strategy]}")
+    console.print(f"strategy [bold]{strategy.value}[/]: {verdict}")

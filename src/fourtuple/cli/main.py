@@ -1,6 +1,6 @@
 """``fourtuple``: finds a command, runs it, and turns its errors into one line and an exit status.
 
-0 success, 1 an error that fourtuple names, 2 wrong usage, 130 interrupted.
+0 success, 1 an error that fourtuple names, 2 wrong usage, 130 interrupted. `fourtuple.cli.entry` comes before it.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from typing import Final, NamedTuple, cast
 
 import click
 
+from fourtuple.cli.entry import INTERRUPTED, NOTICE
 from fourtuple.errors import FourtupleError
-
-_INTERRUPTED: Final = 130
 
 
 class _Command(NamedTuple):
@@ -68,8 +67,8 @@ class _LazyGroup(click.Group):
                 raise
             raise click.ClickException(str(error)) from error
         except KeyboardInterrupt:
-            click.echo("Interrupted.", err=True)
-            raise click.exceptions.Exit(_INTERRUPTED) from None
+            click.echo(NOTICE, err=True)
+            raise click.exceptions.Exit(INTERRUPTED) from None
 
 
 @click.group(cls=_LazyGroup)

@@ -3,7 +3,7 @@
 Never by the kernel's version: distributions bring features to older kernels and take others away.
 The functions called ``has_...`` are for use at run time, the rest for reports. Connections are made
 over loopback in the network namespace of the calling thread, and leave nothing behind, TIME_WAIT
-neither.
+neither. Without loopback, an option that the kernel accepts counts as present, and is said to be untried.
 """
 
 from __future__ import annotations
@@ -26,7 +26,12 @@ _FOREIGN: Final[Mapping[int, str]] = {
 }
 # Candidate ports that a probe tries before it gives up: others may hold some of them.
 _TRIES: Final = 16
+# Those that are nobody's by registration (RFC 6335).
+_DYNAMIC_PORTS: Final = range(49152, 65536)
 _TIME_WAIT: Final = 60
+# Seconds for a connection over loopback, which takes microseconds; while the interface is down, none is refused.
+_PATIENCE: Final = 1
+_UNTRIED: Final = "accepted; not tried with connect(), for want of loopback"
 
 
 class Feature(NamedTuple):
@@ -65,21 +70,36 @@ def has_local_port_range(family: int = socket.AF_INET) -> bool:
 def has_shared_bind(family: int = socket.AF_INET) -> bool:
     """Return whether one port serves two destinations by bind() and ``SO_REUSEADDR``.
 
-    This one takes two connections over loopback, for it is asked only where there is no local port
-    range.
+    This one takes three connections over loopback, for it is asked only where there is no local port
+    range. False also without loopback.
     """
     return shared_bind(family).present
 
 
-def ipv6_loopback() -> Feature:
-    """Try to listen on and connect to ``::1``."""
+def loopback(family: int) -> Feature:
+    """Try to listen on and connect to the loopback address of ``family``.
+
+    On ports of its own choice: a local port range with none left is no fault of loopback's.
+    """
 
     def action() -> str:
-        with listener(socket.AF_INET6) as server, _tcp(socket.AF_INET6) as client:
-            client.connect(server.getsockname())
-        return "connected to ::1"
+        for port in random.sample(_DYNAMIC_PORTS[1:], _TRIES):
+            try:
+                with _bound(family, port) as server, _bound(family, port - 1) as client:
+                    server.listen()
+                    client.connect(server.getsockname())
+                    return f"connected to {LOOPBACK[family]}"
+            except OSError as error:
+                if error.errno != errno.EADDRINUSE:
+                    raise
+        raise OSError(errno.EADDRINUSE, f"{_TRIES} ports tried, none was free")
 
-    return attempt("IPv6 loopback", "no IPv6 measurement; connections to ::1 fail", action)
+    return attempt(
+        f"{_ip(family)} loopback",
+        f"connections to {LOOPBACK[family]} fail, and what connect() does with {_ip(family)} is not tried: see if "
+        "lo is up and has the address (ip address show lo)",
+        action,
+    )
 
 
 def local_port_range(family: int) -> Feature:
@@ -88,11 +108,13 @@ def local_port_range(family: int) -> Feature:
     def action() -> str:
         if not has_local_port_range(family):
             raise OSError(errno.ENOPROTOOPT, "setsockopt(IP_LOCAL_PORT_RANGE) is refused")
-        with listener(family) as server, _tcp(family) as client:
+        if not loopback(family).present:
+            return _UNTRIED
+        with listener(family) as server, _client(family) as client:
             port = _connect_on_one_port(client, server.getsockname())
             if client.getsockname()[1] != port:
                 raise OSError(errno.EINVAL, "accepted, but connect() chose another port")
-            with _tcp(family) as second:
+            with _client(family) as second:
                 sockopt.set_port_range(second, port, port)
                 if second.connect_ex(server.getsockname()) != errno.EADDRNOTAVAIL:
                     raise OSError(errno.EINVAL, "accepted, but a taken port gave way to another")
@@ -109,7 +131,11 @@ def bind_address_no_port(family: int) -> Feature:
     """Try to fix a source address alone: bind() must leave the port to connect()."""
 
     def action() -> str:
-        with listener(family) as server, _tcp(family) as client:
+        if not loopback(family).present:
+            with _client(family) as client:
+                sockopt.set_bind_address_no_port(client)
+            return _UNTRIED
+        with listener(family) as server, _client(family) as client:
             sockopt.set_bind_address_no_port(client)
             client.bind((LOOPBACK[family], 0))
             if client.getsockname()[1] != 0:
@@ -128,6 +154,8 @@ def shared_bind(family: int) -> Feature:
     """Try one local port towards two destinations, by bind() and ``SO_REUSEADDR``."""
 
     def action() -> str:
+        if not loopback(family).present:
+            raise OSError(errno.ENETUNREACH, "not tried, for want of loopback")
         with listener(family) as one, listener(family) as other:
             for port in _candidates():
                 try:
@@ -151,7 +179,7 @@ def freebind(family: int) -> Feature:
     """Try to bind to an address that no interface has."""
 
     def action() -> str:
-        with _tcp(family) as sock:
+        with _client(family) as sock:
             sockopt.set_freebind(sock)
             sock.bind((_FOREIGN[family], 0))
         return "bind() takes any address"
@@ -218,10 +246,9 @@ def file_limit() -> Feature:
 
 def connection_features() -> Iterator[Feature]:
     """Try everything in this module, one after the other."""
-    for probe in (local_port_range, bind_address_no_port, shared_bind, freebind):
+    for probe in (loopback, local_port_range, bind_address_no_port, shared_bind, freebind):
         for family in LOOPBACK:
             yield probe(family)
-    yield ipv6_loopback()
     yield time_wait_reuse()
     yield usable_ports()
     yield file_limit()
@@ -229,7 +256,7 @@ def connection_features() -> Iterator[Feature]:
 
 def listener(family: int) -> socket.socket:
     """Return a listening TCP socket on the loopback address of ``family``, on a port of its own."""
-    sock = _tcp(family)
+    sock = socket.socket(family, socket.SOCK_STREAM)
     try:
         sock.bind((LOOPBACK[family], 0))
         sock.listen()
@@ -241,12 +268,14 @@ def listener(family: int) -> socket.socket:
 
 # Clients of the probes close while nobody has accepted them, and then the listener does: it resets
 # them, so that none stays in TIME_WAIT.
-def _tcp(family: int) -> socket.socket:
-    return socket.socket(family, socket.SOCK_STREAM)
+def _client(family: int) -> socket.socket:
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    sock.settimeout(_PATIENCE)
+    return sock
 
 
 def _bound(family: int, port: int) -> socket.socket:
-    sock = _tcp(family)
+    sock = _client(family)
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.bind((LOOPBACK[family], port))
