@@ -30,7 +30,7 @@ lint: $(VENV)/stamp-dev ## check style, types and layers
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/basedpyright --pythonpath $(BIN)/python
-	PYTHONPATH=backend $(BIN)/lint-imports
+	$(BIN)/lint-imports
 
 bench: $(VENV)/stamp ## measure the figures of the README
 	$(BIN)/python benchmarks/connect_pressure.py

@@ -137,6 +137,11 @@ def test_sources_multiply_the_ports(new_connector: NewConnector, server: Server)
         socks = fill(connector, server, stack)
         pairs = {sock.getsockname() for sock in socks}
         assert len(pairs) == len(socks) == 2 * SIZE
+        with pytest.raises(PortsExhausted) as raised:
+            connector.create_connection(server.address)
+        assert {raised.value.shortage.source} | {
+            note.split(" from ")[1].split()[0] for note in raised.value.__notes__
+        } == {"127.0.0.2", "127.0.0.3"}
         reset(socks[5])
         stack.enter_context(connector.create_connection(server.address))
 
@@ -195,6 +200,8 @@ class TestNoSuchLocalAddress:
             for _ in range(2):
                 with pytest.raises(NoSuchLocalAddress):
                     connector.create_connection(server.address)
+            # One port was tried, and nobody else is said to hold more.
+            assert census(connector).foreign <= 1
             sysctl.write("net.ipv6.conf.all.disable_ipv6", 0)
             reset(connector.create_connection(server.address))
 

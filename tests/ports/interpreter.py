@@ -13,7 +13,6 @@ import os, signal, threading
 from ports.fakes import SETTINGS, Clock, Sysctls
 from fourtuple.ports.registry import Limits, SpaceRegistry
 from fourtuple.ports.settings import SettingsCache
-from fourtuple.ports.shared import SharedSpace
 from fourtuple.ports.space import How
 
 def in_child(ask):

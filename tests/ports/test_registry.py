@@ -414,6 +414,25 @@ assert leases() == 9
     )
 
 
+def test_a_forked_child_has_every_port_and_its_parent_keeps_its_own() -> None:
+    run(
+        MAKE_REGISTRY
+        + """
+registry = make(Sysctls())
+lease = connect(80).spaces[0].take()
+
+def ask():
+    lease.release(How.FREED)
+    return len([lease for lease in iter(connect(80).spaces[0].take, None)])
+
+assert in_child(ask) == 100
+assert connect(80).spaces[0].leased == 1
+lease.release(How.FREED)
+assert connect(80).spaces[0].leased == 0
+"""
+    )
+
+
 def test_a_lock_held_during_a_fork_does_not_hold_up_the_child() -> None:
     run(
         MAKE_REGISTRY

@@ -13,15 +13,12 @@ from dataclasses import replace
 import pytest
 
 from fourtuple.errors import PortsExhausted
-from fourtuple.ports import shared
 from fourtuple.ports.settings import KEPT_FOR, SettingsCache
 from fourtuple.ports.shared import Lease, SharedSpace
 from fourtuple.ports.space import Census, How, Reason
 from fourtuple.ports.statistics import Counts
 from fourtuple.ports.timewait import TIME_WAIT, TwReuse
 from ports.fakes import SETTINGS, Clock, Sysctls, take
-from ports.interpreter import run
-from support.cores import uncompiled
 
 SIZE = SETTINGS.high - SETTINGS.low + 1
 ONE_PORT = replace(SETTINGS, high=SETTINGS.low)
@@ -341,61 +338,7 @@ def test_statistics_name_both_ends_and_the_range(space: SharedSpace) -> None:
     assert (found.low, found.high) == (SETTINGS.low, SETTINGS.high)
 
 
-# Forks.
-
-
-def test_starting_anew_forgets_leases_and_counts(space: SharedSpace) -> None:
-    lease = take(space)
-    take(space).reject(Reason.TAKEN)
-    space.start_anew()
-    assert census(space) == Census(SIZE, 0, 0, 0, 0)
-    assert space.counts == Counts()
-    assert {take(space).port for _ in range(SIZE)} == set(range(SETTINGS.low, SETTINGS.high + 1))
-    lease.release(How.FREED)
-    lease.reject(Reason.TAKEN)
-    assert census(space) == Census(0, SIZE, 0, 0, 0)
-
-
-MAKE_SPACE = """
-def make(sysctls):
-    return SharedSpace(
-        "192.0.2.1", "192.0.2.2", 80, settings=SettingsCache(sysctls), explicit_bind=False, most=None, clock=Clock()
-    )
-"""
-
-
-def test_a_forked_child_has_every_port_and_its_parent_keeps_its_own() -> None:
-    run(
-        MAKE_SPACE
-        + """
-space = make(Sysctls())
-lease = space.take()
-
-def ask():
-    lease.release(How.FREED)
-    return len([lease for lease in iter(space.take, None)])
-
-assert in_child(ask) == 100
-assert space.leased == 1
-lease.release(How.FREED)
-assert space.leased == 0
-"""
-    )
-
-
-def test_a_lock_held_during_a_fork_does_not_hold_up_the_child() -> None:
-    run(
-        MAKE_SPACE
-        + """
-space = make(Stuck())
-threading.Thread(target=space.follow, daemon=True).start()
-Stuck.inside.wait()
-assert in_child(lambda: space.statistics().ports.free) == 100
-"""
-    )
-
-
-# Threads. Without a limit only the compiled space serves several: not compiled, it must stay with one.
+# Threads. Without a limit only the compiled space serves several: uncompiled, it must stay with one.
 
 THREADS = 8
 CYCLES = 100_000
@@ -455,11 +398,8 @@ def test_threads_never_share_a_port(ticking: Callable[[], float], sysctls: Sysct
 
 
 @pytest.mark.usefixtures("frequent_switches")
-def test_threads_keep_to_a_limit_together(
-    monkeypatch: pytest.MonkeyPatch, ticking: Callable[[], float], sysctls: Sysctls
-) -> None:
-    # Within a limit all that threads do holds the lock, so that the space which takes many steps must do too.
-    monkeypatch.setattr(shared, "PortSpace", uncompiled().PortSpace)
+def test_threads_keep_to_a_limit_together(ticking: Callable[[], float], sysctls: Sysctls) -> None:
+    # Within a limit all that threads do holds the lock, so that this holds uncompiled too.
     most = 2 * THREADS
     space = make_space(ticking, sysctls, most=most)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import socket
+import struct
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 if TYPE_CHECKING:
@@ -25,6 +26,20 @@ _DISCARD: Final = 9  # a port for connect() on datagram sockets, to which nothin
 def family_of(host: str) -> socket.AddressFamily:
     """Return the family of ``host``, the literal of an address."""
     return socket.AF_INET6 if ":" in host else socket.AF_INET
+
+
+def packed(family: int, address: SockAddr) -> bytes:
+    """Return the ``struct sockaddr`` of an address of a family, as `fourtuple.linux.libc` takes it.
+
+    Raises ``OSError`` if the host is no literal of the family.
+    """
+    host, port, *rest = address
+    if family == socket.AF_INET:
+        return struct.pack("=HH4s8x", family, socket.htons(port), socket.inet_pton(family, host))
+    flow_info, scope_id = rest or (0, 0)
+    return struct.pack(
+        "=HHI16sI", family, socket.htons(port), socket.htonl(flow_info), socket.inet_pton(family, host), scope_id
+    )
 
 
 def interface_addresses(name: str, family: int) -> list[str]:

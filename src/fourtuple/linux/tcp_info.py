@@ -12,11 +12,9 @@ import termios
 from enum import IntEnum
 from typing import Final, NamedTuple
 
-from fourtuple.linux.sockopt import RESET_LINGER
+from fourtuple.linux import libc
 
 _TCPI_OPT_TIMESTAMPS: Final = 1
-# tcpi_state is the first byte, tcpi_options the sixth.
-_HEAD: Final = 6
 
 
 class TcpState(IntEnum):
@@ -56,8 +54,10 @@ def read(sock: socket.socket) -> TcpInfo:
     Raises ``OSError``: ``EBADF`` after close, ``EOPNOTSUPP`` or ``ENOPROTOOPT`` if the socket is
     not TCP.
     """
-    head = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _HEAD)
-    return TcpInfo(_STATES[head[0]], head[5] & _TCPI_OPT_TIMESTAMPS != 0)
+    head = libc.tcp_info_head(sock.fileno())
+    if head < 0:
+        sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)
+    return TcpInfo(_STATES[head & 0xFF], head >> 8 & _TCPI_OPT_TIMESTAMPS != 0)
 
 
 def unread_bytes(sock: socket.socket) -> int:
@@ -65,9 +65,18 @@ def unread_bytes(sock: socket.socket) -> int:
 
     Raises ``ValueError`` after close, and ``OSError`` (``EINVAL``) on a listening socket.
     """
-    return int.from_bytes(fcntl.ioctl(sock, termios.FIONREAD, bytes(4)), "little")
+    unread = libc.unread_bytes(sock.fileno())
+    if unread < 0:
+        fcntl.ioctl(sock, termios.FIONREAD, bytes(4))
+    return unread
 
 
 def resets_on_close(sock: socket.socket) -> bool:
-    """Return whether close() sends a reset in any state: ``SO_LINGER`` on, for 0 seconds."""
-    return sock.getsockopt(socket.SOL_SOCKET, socket.SO_LINGER, len(RESET_LINGER)) == RESET_LINGER
+    """Return whether close() sends a reset in any state: ``SO_LINGER`` on, for 0 seconds.
+
+    Raises ``OSError``: ``EBADF`` after close.
+    """
+    resets = libc.resets_on_close(sock.fileno())
+    if resets < 0:
+        sock.getsockopt(socket.SOL_SOCKET, socket.SO_LINGER)
+    return resets == 1

@@ -11,7 +11,7 @@ import socket
 from typing import TYPE_CHECKING, Any
 
 from fourtuple.errors import NoSuchLocalAddress, PortsExhausted
-from fourtuple.linux import tcp_info
+from fourtuple.linux import libc, tcp_info
 from fourtuple.linux.sockopt import set_bind_address_no_port, set_freebind
 
 from . import closing, endpoints
@@ -38,21 +38,10 @@ class Claim:
     ``lease`` is the port to give back, None while there is none.
     """
 
-    __slots__ = (
-        "_detached",
-        "_options",
-        "_own_port",
-        "_sent_fin_first",
-        "_sources",
-        "_wants_source",
-        "lease",
-        "registry",
-    )
-
     def __init__(self, registry: SpaceRegistry, sources: Sources) -> None:
         self.registry = registry
         self._sources = sources
-        self._wants_source = True  # until the program binds one
+        self._address_bound = False  # by the program
         self._own_port = False  # the program bound or connected the socket itself
         self.lease: Lease | None = None
         self._sent_fin_first = False
@@ -73,7 +62,7 @@ class Claim:
         source = endpoints.canonical(f"{host}%{scope_id}" if scope_id else host)
         self._own_port = port != 0
         if not endpoints.is_unspecified(source):
-            self._wants_source = False
+            self._address_bound = True
             self._sources = self.registry.sources_for(source)
 
     def note_option(self, option: tuple[Any, ...]) -> None:
@@ -108,14 +97,14 @@ class Claim:
         else:
             self._connect_from_any(sock, destination)
 
-    def close(self, sock: socket.socket, plain_close: Callable[[], None]) -> None:
+    def close(self, sock: socket.socket, plain_close: Callable[[socket.socket], None]) -> None:
         """Close the socket and give the port back, unless a file object still keeps the connection open."""
         if self.lease is None:
-            plain_close()
+            plain_close(sock)
             return
         how = self._how(sock)
         try:
-            plain_close()
+            plain_close(sock)
         finally:
             if sock.fileno() < 0:
                 self._end(how)
@@ -174,21 +163,27 @@ class Claim:
                         return
                 except PortsExhausted as exhausted:
                     refusals.append(exhausted)
-        raise refusals[0]
+        first, *others = refusals
+        for other in others:
+            first.add_note(f"nor {other.strerror}")
+        raise first
 
     def _propose(self, sock: socket.socket, destination: Destination, source: str, space: SharedSpace) -> bool:
         # True: connected, from a port of the space. False: it has none that the kernel takes.
         self._bind_source(sock, source, space)
-        for _ in range(self.registry.tries):
+        tries: int = self.registry.tries
+        for attempt in range(tries):
             lease = space.take()
             if lease is None:
                 return False
             if self._try(sock, destination, source, space, lease):
                 return True
+            if attempt == 0 and not source:
+                self._check_route(destination, space)
         return False
 
     def _bind_source(self, sock: socket.socket, source: str, space: SharedSpace) -> None:
-        if not (source and self._wants_source):
+        if not source or self._address_bound:
             return
         set_bind_address_no_port(sock)
         if self._sources.freebind:
@@ -210,9 +205,10 @@ class Claim:
     ) -> bool:
         # True: connected. False: the kernel refused the port. Any other outcome is raised.
         imposer = self.registry.imposer
+        fd = sock.fileno()
         self.lease = lease
         try:
-            refusal = imposer.impose(sock, source, lease.port)
+            refusal = imposer.impose(sock, fd, source, lease.port)
             if refusal is not None:
                 self._reject(refusal)
                 return False
@@ -228,7 +224,7 @@ class Claim:
                 self._end(How.FREED)
                 self._make_ready(sock)
             raise
-        if _getsockname(sock)[1] != lease.port:
+        if libc.local_port(fd) != lease.port:
             self._verify(sock, space)
         return True
 
@@ -259,7 +255,9 @@ class Claim:
                 _connect(sock, destination.address)
             except OSError as error:
                 if error.errno == errno.EADDRNOTAVAIL:
-                    raise self._why_none(destination, source, space) from error
+                    if not source:
+                        self._check_route(destination, space)
+                    raise space.exhausted() from error
                 if _under_way(error):
                     self._adopt(space, _getsockname(sock)[1])
                 raise
@@ -270,16 +268,13 @@ class Claim:
         self.lease = space.adopt(port)
         self._own_port = self.lease is None
 
-    def _why_none(
-        self, destination: Destination, source: str, space: SharedSpace
-    ) -> PortsExhausted | NoSuchLocalAddress:
-        if not source:
-            try:
-                routed_source(destination.family, destination.address)
-            except OSError:
-                self.registry.forget(destination)
-                return NoSuchLocalAddress(None, space.destination)
-        return space.exhausted()
+    def _check_route(self, destination: Destination, space: SharedSpace) -> None:
+        # EADDRNOTAVAIL has two causes. Raises NoSuchLocalAddress if it is not the port.
+        try:
+            routed_source(destination.family, destination.address)
+        except OSError as error:
+            self.registry.forget(destination)
+            raise NoSuchLocalAddress(None, space.destination) from error
 
     # Giving back.
 

@@ -9,9 +9,9 @@ import errno
 import fcntl
 import os
 import socket
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from fourtuple.linux import tcp_info
+from fourtuple.linux import libc, tcp_info
 from fourtuple.linux.sockopt import IP_LOCAL_PORT_RANGE, one_port, set_bind_address_no_port
 
 from . import endpoints
@@ -24,57 +24,50 @@ if TYPE_CHECKING:
 # The methods of socket.socket itself, whatever the class of the socket overrides.
 _setsockopt = socket.socket.setsockopt
 _bind = socket.socket.bind
-_SOL_IP = socket.SOL_IP
 
 
-class Imposer(Protocol):
-    """How a strategy acts on a TCP socket that is not connected.
+class Imposer:
+    """How a strategy acts on a TCP socket that is not connected. This one leaves every port to the kernel.
 
     ``renews``: whether ``refused`` needs the options that were set on the socket.
     """
 
-    renews: bool
+    renews = False
 
-    def impose(self, sock: socket.socket, source: str, port: int) -> Reason | None:
-        """Make the next connect() use the port; ``source`` is the address to bind, "" for any.
+    def impose(self, sock: socket.socket, fd: int, source: str, port: int) -> Reason | None:
+        """Make the next connect() use the port; ``fd`` is the socket's, ``source`` the address to bind, "" for any.
 
         Returns why the kernel refuses the port before it even connects, None if it does not.
         """
-        ...
-
-    def refused(self, sock: socket.socket, options: Iterable[tuple[Any, ...]]) -> None:
-        """Make the socket ready for another port after a connect() that failed; ``options`` were set on it."""
-        ...
-
-    def withdraw(self, sock: socket.socket, source: str) -> None:
-        """Let the kernel choose the port after all; ``source`` is the address to connect from, "" for any."""
-        ...
-
-
-class RangeImposer:
-    """IP_LOCAL_PORT_RANGE narrowed to one port. The same descriptor takes another port after a refusal."""
-
-    renews = False
-
-    def impose(self, sock: socket.socket, source: str, port: int) -> Reason | None:
-        """Never refuses: a port outside the kernel's range is ignored by it, which getsockname() shows later."""
-        _setsockopt(sock, _SOL_IP, IP_LOCAL_PORT_RANGE, one_port(port))
         return None
 
     def refused(self, sock: socket.socket, options: Iterable[tuple[Any, ...]]) -> None:
-        """Nothing to undo."""
+        """Make the socket ready for another port after a connect() that failed; ``options`` were set on it."""
+
+    def withdraw(self, sock: socket.socket, source: str) -> None:
+        """Let the kernel choose the port after all; ``source`` is the address to connect from, "" for any."""
+
+
+class RangeImposer(Imposer):
+    """IP_LOCAL_PORT_RANGE narrowed to one port. The same descriptor takes another port after a refusal."""
+
+    def impose(self, sock: socket.socket, fd: int, source: str, port: int) -> Reason | None:
+        """Never refuses: a port outside the kernel's range is ignored by it, which getsockname() shows later."""
+        if libc.set_one_port(fd, port) < 0:
+            _setsockopt(sock, socket.SOL_IP, IP_LOCAL_PORT_RANGE, one_port(port))
+        return None
 
     def withdraw(self, sock: socket.socket, source: str) -> None:
         """Both bounds 0: the kernel's own range."""
         _setsockopt(sock, socket.SOL_IP, IP_LOCAL_PORT_RANGE, 0)
 
 
-class BindImposer:
+class BindImposer(Imposer):
     """bind() with SO_REUSEADDR. A socket whose bind succeeded keeps its port, so a refusal costs a new descriptor."""
 
     renews = True
 
-    def impose(self, sock: socket.socket, source: str, port: int) -> Reason | None:
+    def impose(self, sock: socket.socket, fd: int, source: str, port: int) -> Reason | None:
         """Reason.TAKEN when another socket owns the port, OUTSIDE when it is privileged."""
         _setsockopt(sock, socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -106,24 +99,8 @@ class BindImposer:
             _bind(sock, endpoints.to_bind(sock.family, source, 0))
 
 
-class NoImposer:
-    """Leaves every port to the kernel, so none of its methods does anything."""
-
-    renews = False
-
-    def impose(self, sock: socket.socket, source: str, port: int) -> Reason | None:
-        """Does nothing."""
-        return None
-
-    def refused(self, sock: socket.socket, options: Iterable[tuple[Any, ...]]) -> None:
-        """Does nothing."""
-
-    def withdraw(self, sock: socket.socket, source: str) -> None:
-        """Does nothing."""
-
-
 IMPOSERS: dict[Strategy, Imposer] = {
     Strategy.RANGE: RangeImposer(),
     Strategy.BIND: BindImposer(),
-    Strategy.KERNEL: NoImposer(),
+    Strategy.KERNEL: Imposer(),
 }

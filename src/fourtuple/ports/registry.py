@@ -155,8 +155,10 @@ class SpaceRegistry:
             self._elsewhere.kernel_choices += 1
 
     def start_anew(self) -> None:
-        """Count from zero, in a forked child; the lock may be held for ever."""
+        """Forget every space, in a forked child: the ports are its parent's, and any lock may be held for ever."""
         self._lock = threading.RLock()
+        self._spaces = {}
+        self._destinations = {}
         self._elsewhere = Counts()
 
     def _make(self, family: int, address: SocketAddress, sources: Sources) -> Destination:

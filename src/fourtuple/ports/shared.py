@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 from fourtuple.errors import PortsExhausted, Shortage
 
 from . import endpoints
-from .forking import renew_in_children
 from .remedies import remedies
 from .settings import KEPT_FOR
 from .space import How, Loan, PortSpace, Reason, coprime_stride
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from .settings import Settings, SettingsCache
 
 
+_DETACHED = How.DETACHED
 _LONGEST_WAIT = 64.0  # seconds until any port that came back is free or due for another try; see ``space``
 
 
@@ -39,13 +39,10 @@ class Lease(Loan):
     A lease that is dropped, as by a Ctrl-C at the wrong moment, gives its port back as one that nobody saw closed.
     """
 
-    __slots__ = ("epoch", "space")
-
-    def __init__(self, space: SharedSpace, epoch: int) -> None:
+    def __init__(self, space: SharedSpace) -> None:
         self.port = 0
         self.held = False
         self.space = space
-        self.epoch = epoch
 
     def release(self, how: How) -> None:
         """Give the port back, as ``How`` says."""
@@ -55,10 +52,9 @@ class Lease(Loan):
         """Give the port back as refused by the kernel."""
         self.space.reject(self, reason)
 
-    # The default holds what the module may have lost when the interpreter ends.
-    def __del__(self, how: How = How.DETACHED) -> None:
+    def __del__(self) -> None:
         if self.held:
-            self.space.release(self, how)
+            self.space.release(self, _DETACHED)
 
 
 class SharedSpace:
@@ -84,13 +80,11 @@ class SharedSpace:
         self._most = most
         self._clock = clock
         self._lock = threading.RLock()
-        self._epoch = 0
         self._settings = settings.at(clock())
         self._space = self._fresh_space()
         self._check_at = 0.0
         self._admitted = 0
         self._last_end = 0.0
-        renew_in_children(self)
 
     @property
     def leased(self) -> int:
@@ -138,21 +132,21 @@ class SharedSpace:
     def adopt(self, port: int) -> Lease | None:
         """Lease the port that the kernel chose; None when the space cannot account for it."""
         self.counts.kernel_choices += 1
-        lease = Lease(self, self._epoch)
+        lease = Lease(self)
         return lease if self._space.lend_chosen(lease, port) else None
 
     def release(self, lease: Lease, how: How) -> None:
-        """End a lease. One that ended before, or that a parent process holds, is not ours to end."""
+        """End a lease; nothing happens when it ended before."""
         now = self._clock()
-        if lease.epoch == self._epoch and self._space.end(lease, how, now):
+        if self._space.end(lease, how, now):
             self._last_end = now
 
     def reject(self, lease: Lease, reason: Reason) -> None:
         """End a lease whose port the kernel refused."""
         now = self._clock()
-        if lease.epoch == self._epoch and self._space.refuse(lease, reason, now):
+        if self._space.refuse(lease, reason, now):
             self._last_end = now
-            if reason is Reason.TAKEN:
+            if reason == Reason.TAKEN:
                 self.counts.refused += 1
             else:
                 self.counts.outside += 1
@@ -175,14 +169,6 @@ class SharedSpace:
                 self.source, self.destination, space.low, space.high, space.census(), replace(self.counts)
             )
 
-    def start_anew(self) -> None:
-        """Forget every lease, in a forked child: the ports are its parent's, and the lock may be held for ever."""
-        self._lock = threading.RLock()
-        self._epoch += 1
-        self._space = self._fresh_space()
-        self.counts = Counts()
-        self._admitted = 0
-
     def _lease_within_limit(self, now: float) -> Lease | None:
         with self._lock:
             self._heed_limit()
@@ -197,7 +183,7 @@ class SharedSpace:
             self._follow(self._settings_cache.at(now))
 
     def _lease(self, now: float) -> Lease | None:
-        lease = Lease(self, self._epoch)
+        lease = Lease(self)
         if not self._space.lend(lease, now):
             return None
         self.counts.leases += 1
