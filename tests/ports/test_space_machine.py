@@ -43,20 +43,44 @@ class SpaceMachine(RuleBasedStateMachine):
         self.leased: set[int] = set()
         self.cooling: dict[int, float] = {}
         self.foreign: set[int] = set()
+        self.rested: set[int] = set()  # gone to TIME_WAIT when they came back last, and not refused since
+        self.used: set[int] = set()
 
     def took(self, port: int) -> None:
         assert port not in self.leased, f"port {port} is in two hands"
         assert port not in self.excluded
         assert self.cooling.pop(port, 0.0) <= self.now, f"port {port} was still cooling"
+        self.holds(port)
+
+    def holds(self, port: int) -> None:
         self.foreign.discard(port)
         self.leased.add(port)
+        self.used.add(port)
 
     def gave(self, port: int, how: How) -> None:
         self.leased.remove(port)
+        self.rested.discard(port)
         if how is How.DETACHED:
             self.foreign.add(port)
         elif how is not How.FREED:
             self.cooling[port] = self.now + (DELAY if how is How.TIME_WAIT else TIME_WAIT)
+            self.rested.add(port)
+
+    def refused(self, port: int) -> None:
+        self.leased.remove(port)
+        if port in self.rested:
+            self.rested.remove(port)
+            self.cooling[port] = self.now + TIME_WAIT
+        else:
+            self.foreign.add(port)
+
+    def tries_to_adopt(self, port: int) -> bool:
+        ours = LOW <= port < LOW + self.size and port not in self.leased | self.excluded
+        assert self.space.adopt(port) == ours
+        if ours:
+            self.cooling.pop(port, None)
+            self.holds(port)
+        return ours
 
     @rule()
     def take(self) -> None:
@@ -81,18 +105,15 @@ class SpaceMachine(RuleBasedStateMachine):
         if self.leased:
             port = data.draw(st.sampled_from(sorted(self.leased)))
             assert self.space.reject(port, reason, self.now)
-            self.leased.remove(port)
-            (self.excluded if reason is Reason.OUTSIDE else self.foreign).add(port)
+            if reason is Reason.OUTSIDE:
+                self.leased.remove(port)
+                self.excluded.add(port)
+            else:
+                self.refused(port)
 
     @rule(place=st.integers(-2, 301))
     def adopt(self, place: int) -> None:
-        port = LOW + place
-        ours = 0 <= place < self.size and port not in self.leased | self.excluded
-        assert self.space.adopt(port) == ours
-        if ours:
-            self.cooling.pop(port, None)
-            self.foreign.discard(port)
-            self.leased.add(port)
+        self.tries_to_adopt(LOW + place)
 
     @rule(place=st.integers(-2, 301))
     def give_back_what_is_not_leased(self, place: int) -> None:
@@ -115,10 +136,17 @@ class SpaceMachine(RuleBasedStateMachine):
                 place = rng.randrange(len(holding))
                 port, holding[place] = holding[place], holding[-1]
                 holding.pop()
+                if rng.random() < 0.05:
+                    assert self.space.reject(port, Reason.TAKEN, self.now)
+                    self.refused(port)
+                    continue
                 how = rng.choice((How.FREED, How.FREED, How.TIME_WAIT, How.DETACHED))
                 assert self.space.release(port, how, self.now)
                 self.gave(port, how)
                 self.cycles["released"] += 1
+            elif rng.random() < 0.05:
+                if self.tries_to_adopt(port := LOW + rng.randrange(self.size)):
+                    holding.append(port)
             elif port := self.space.take(self.now):
                 self.took(port)
                 holding.append(port)
@@ -143,6 +171,8 @@ class SpaceMachine(RuleBasedStateMachine):
         kept = set(range(max(low, LOW), min(high, LOW + self.size - 1) + 1))
         self.leased &= kept
         self.foreign &= kept
+        self.rested &= kept
+        self.used &= kept
         self.cooling = {port: due for port, due in self.cooling.items() if port in kept}
 
     @invariant()
@@ -155,6 +185,10 @@ class SpaceMachine(RuleBasedStateMachine):
         # Ports that are due count as cooling until a take() has moved them.
         assert census.cooling <= len(self.cooling)
         assert census.cooling >= sum(due > self.now for due in self.cooling.values())
+
+    @invariant()
+    def memory_follows_use(self) -> None:
+        assert self.space.memory <= 20 * min(self.size, max(16, 2 * len(self.used))) + 100
 
 
 @pytest.mark.parametrize(("name", "examples"), [("installed", 300), ("uncompiled", 30)])

@@ -102,7 +102,12 @@ cdef inline int local_port(int fd) noexcept nogil:
 
 # Options of sockets.
 
-cdef inline int set_option(int fd, int level, int name, int value) noexcept nogil:
+cdef inline int set_option(
+    int fd, int level, int name, const unsigned char[::1] values, int start, int size
+) noexcept nogil:
+    return <int>_result(setsockopt(fd, level, name, &values[start], <unsigned int>size))
+
+cdef inline int set_number(int fd, int level, int name, int value) noexcept nogil:
     return <int>_result(setsockopt(fd, level, name, &value, sizeof(value)))
 
 cdef inline int set_one_port(int fd, int port) noexcept nogil:

@@ -100,7 +100,12 @@ def local_port(fd: int) -> int:
 # Options of sockets.
 
 
-def set_option(fd: int, level: int, name: int, value: int) -> int:
+def set_option(fd: int, level: int, name: int, values: bytes, start: int, size: int) -> int:
+    """setsockopt() of the ``size`` bytes from ``start`` on."""
+    return _set(fd, level, name, values[start : start + size])
+
+
+def set_number(fd: int, level: int, name: int, value: int) -> int:
     """setsockopt() of an int."""
     return _set(fd, level, name, struct.pack("i", value))
 

@@ -42,7 +42,7 @@ def _steps(shortage: Shortage, settings: Settings, *, loopback: bool) -> Iterato
 
 
 def _against_time_wait(shortage: Shortage, settings: Settings, *, loopback: bool) -> Iterator[str]:
-    waiting = f"{shortage.cooling} ports wait in TIME_WAIT"
+    waiting = f"{shortage.cooling} ports wait in TIME_WAIT or FIN_WAIT2"
     if not settings.timestamps:
         yield f"set net.ipv4.tcp_timestamps=1: {waiting}, and without timestamps none is reused for 60 s"
     elif settings.tw_reuse is TwReuse.OFF or (settings.tw_reuse is TwReuse.LOOPBACK and not loopback):

@@ -215,12 +215,8 @@ class SharedSpace:
             return
         self._settings = settings
         size = settings.high - settings.low + 1
+        start, stride = random.randrange(size), coprime_stride(size, random.randrange(size))
         old = self._space
-        if (settings.low, settings.high) == (old.low, old.high):
-            # The same order of first use: the arrays stay as small as they are.
-            start, stride = old.start, old.stride
-        else:
-            start, stride = random.randrange(size), coprime_stride(size, random.randrange(size))
         while True:
             seen = old.changes
             new = old.reshaped(

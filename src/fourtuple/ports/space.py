@@ -12,8 +12,9 @@ Every port is in one state, and moves like this:
     LEASED     ours: take() gave it out, or the kernel    take, adopt                     release, reject
                chose it and adopt() told us
     COOLING    ours until just now; the kernel keeps it   release(TIME_WAIT),             the wait is over; adopt
-               in TIME_WAIT                               release(TIME_WAIT_KEPT)
-    FOREIGN    somebody else's: the kernel refused it,    reject(TAKEN),                  take, once its retry is due
+               in TIME_WAIT or FIN_WAIT2                  release(TIME_WAIT_KEPT), and
+                                                          the next reject(TAKEN) after
+    FOREIGN    somebody else's: the kernel refused it,    any other reject(TAKEN),        take, once its retry is due
                or our descriptor went out of our sight    release(DETACHED)               and nothing is FREE; adopt
     EXCLUDED   never to be proposed: reserved, or         at first; reject(OUTSIDE)       nothing
                outside the kernel's range
@@ -24,17 +25,24 @@ Rules, and why the numbers are what they are:
    at the other, for one round trip or for a minute; every other free port is a safer guess.
 2. Ports never used yet count as free the longest. They are visited along low + (start + i * stride) mod size, with a
    stride coprime to the size, so each is met once, two processes with strides of their own do not follow one another
-   port by port, and the next port is no plain count for an observer (RFC 6056 wants them hard to guess). Port numbers
-   become places ("index") in that order, so a space that has used 50 ports holds arrays of 64, wherever they lie.
+   port by port, and the next port is no plain count for an observer (RFC 6056 wants them hard to guess). A port used
+   for the first time, by take or adopt, gets the next row ("slot") of the arrays, and a hash table in them finds it
+   again: a space that has used 50 ports holds arrays of 64, wherever they lie and whoever chose them. The table hashes
+   by i, so ports that take chose have a bucket each, and buckets are at least as many as ports.
 3. Each queue has one waiting time, so its order of arrival is its order of release and only heads need a look.
    TIME_WAIT lasts 60 s (TCP_TIMEWAIT_LEN) and may be reused sooner, after ``reuse_delay`` (see ``timewait``).
-4. A foreign port is retried after 1/8 s, then after twice the wait before, up to 64 s: 1/8 s lets a LAST_ACK across a
+4. A port refused at its first proposal after TIME_WAIT is still ours: the peer has not closed yet, and the kernel keeps
+   the port in FIN_WAIT2, up to 60 s (tcp_fin_timeout), before TIME_WAIT; it reuses none from there (kernel commit
+   0d9e5df4a257 ("tcp: avoid reusing FIN_WAIT2 when trying to find port in connect() process")). The port rests once
+   more, ``time_wait`` from the refusal: FIN_WAIT2 ends within 60 s of our close, and TIME_WAIT then asks for the wait
+   that already went before the refusal. Refused after that, the port is FOREIGN.
+5. A foreign port is retried after 1/8 s, then after twice the wait before, up to 64 s: 1/8 s lets a LAST_ACK across a
    slow path or a lost race pass, 64 s outlasts a TIME_WAIT of 60 s, and a port held for hours costs one try in 64 s.
    It is tried only when nothing is FREE: while there is choice, suspicion costs nothing. A detached port is tried at
    once then: most are closed by then (uvloop detaches each socket as it closes it).
-5. take() moves at most two ports out of each cooling queue. One would replace the port it gives out; with two the
-   queues drain while they are used, the counts are true soon, and each call stays O(1). Skipping EXCLUDED ports is O(1)
-   amortised, since each is passed once.
+6. take() moves at most two ports out of each cooling queue. One would replace the port it gives out; with two the
+   queues drain while they are used, the counts are true soon, and each call stays O(1). Passing over ports that are
+   EXCLUDED or were adopted is O(1) amortised, since each is passed once; so is the growing of the arrays.
 
 Nothing here reads a clock or the system: time comes in as ``now``, in seconds on any monotonic clock. Calls on one
 space must not overlap. The arrays are flat C arrays once compiled (see the .pxd), and take, release, reject and adopt
@@ -96,15 +104,14 @@ class Loan:
         self.held = False
 
 
-# A place is a state and, for the waiting states, the queue the port waits in. _UNUSED is 0, what fresh arrays hold.
-_UNUSED = 0
-_FREE = 1
-_COOLING = 2
-_COOLING_LONG = 3
-_LEASED = 4
-_EXCLUDED = 5
-_DETACHED = 6
-_FOREIGN = 7  # and the queues after it, one for each retry wait
+# A place is a state and, for the waiting states, the queue the port waits in.
+_FREE = 0
+_COOLING = 1
+_COOLING_LONG = 2
+_LEASED = 3
+_EXCLUDED = 4
+_DETACHED = 5
+_FOREIGN = 6  # and the queues after it, one for each retry wait
 
 _RETRIES = 10
 _FIRST_RETRY = 0.125  # seconds; doubles _RETRIES - 1 times, to 64 s
@@ -113,11 +120,14 @@ _PLACES = _FOREIGN + _RETRIES
 # The enums' values once more as plain integers: compiled, they are C constants.
 _HOW_FREED = 0
 _HOW_TIME_WAIT = 1
+_HOW_TIME_WAIT_KEPT = 2
 _HOW_DETACHED = 3
 _REASON_OUTSIDE = 1
 
-_NIL = 0xFFFF  # no index: a range of at most 65535 ports has indices up to 65534
-_FIRST_CAPACITY = 64
+_STILL_OURS = -1  # strikes after TIME_WAIT: the next refusal does not count yet
+
+_NIL = 0xFFFF  # no slot: a range of at most 65535 ports has slots up to 65534
+_FIRST_CAPACITY = 16
 
 
 class PortSpace:
@@ -131,8 +141,8 @@ class PortSpace:
     ``leased``, ``cooling``, ``foreign`` and ``excluded`` count the ports in these states. ``changes`` counts the calls
     that changed any, so that two looks at the space can be told apart.
 
-    Memory: 14 bytes for each port ever used, in steps of powers of two: under 1 KiB for up to 64 ports,
-    386 KiB for the whole default range of 28,232. The bitmap is shared, not copied. ``memory`` tells.
+    Memory: 20 bytes for each port ever used, in steps of powers of two: 1.3 KiB for up to 64 ports, 551 KiB for the
+    whole default range of 28,232. The bitmap is shared, not copied. ``memory`` tells.
 
     Raises ValueError, naming the argument, for a range that is none, negative times or a stride that is not coprime.
     """
@@ -174,15 +184,11 @@ class PortSpace:
         self.excluded = _ones(self._bitmap, low, high)
         self.changes = 0
         self._cursor = 0
+        self._used = 0
         self._capacity = 0
-        self._next = array("H")
-        self._prev = array("H")
-        self._place = array("B")
-        self._strikes = array("B")
-        self._due = array("d")
         self._head = array("H", [_NIL] * _PLACES)
         self._tail = array("H", [_NIL] * _PLACES)
-        self._reserve(min(size, _FIRST_CAPACITY))
+        self._resize(min(size, _FIRST_CAPACITY))
 
     @property
     def free(self) -> int:
@@ -192,7 +198,7 @@ class PortSpace:
     @property
     def memory(self) -> int:
         """Bytes held by the arrays."""
-        return 14 * self._capacity + 4 * _PLACES
+        return 20 * self._capacity + 4 * _PLACES
 
     def census(self) -> Census:
         """The number of ports in each state."""
@@ -200,51 +206,50 @@ class PortSpace:
 
     def take(self, now: float) -> int:
         """Lease a port and return it, or 0 when none is known to be free: port 0 lets the kernel choose."""
+        self._make_room()
         self._mature(_COOLING, now)
         self._mature(_COOLING_LONG, now)
-        index = self._first_use()
-        if index == _NIL:
-            index = self._head[_FREE]
-            if index == _NIL:
-                index = self._due_retry(now)
-                if index == _NIL:
+        slot = self._first_use()
+        if slot == _NIL:
+            slot = self._head[_FREE]
+            if slot == _NIL:
+                slot = self._due_retry(now)
+                if slot == _NIL:
                     return 0
-            self._unlink(index)
-        self._place[index] = _LEASED
-        self.leased += 1
-        self.changes += 1
-        return self._port(index)
+            self._unlink(slot)
+        self._lease(slot)
+        return self._port[slot]
 
     def release(self, port: int, how: int, now: float) -> bool:
         """Give back a leased port; ``how`` is a ``How``. False, and nothing changes, when it was not leased."""
-        index = self._leased_index(port)
-        if index == _NIL:
+        slot = self._leased_slot(port)
+        if slot == _NIL:
             return False
         self.leased -= 1
         self.changes += 1
-        self._strikes[index] = 0
+        self._strikes[slot] = _STILL_OURS if how == _HOW_TIME_WAIT or how == _HOW_TIME_WAIT_KEPT else 0
         if how == _HOW_FREED or (how == _HOW_TIME_WAIT and self.reuse_delay <= 0):
-            self._link(index, _FREE, now)
+            self._link(slot, _FREE, now)
         elif how == _HOW_DETACHED:
-            self._link(index, _DETACHED, now)
+            self._link(slot, _DETACHED, now)
         elif how == _HOW_TIME_WAIT and self.reuse_delay < self.time_wait:
-            self._link(index, _COOLING, now + self.reuse_delay)
+            self._link(slot, _COOLING, now + self.reuse_delay)
         else:
-            self._link(index, _COOLING_LONG, now + self.time_wait)
+            self._link(slot, _COOLING_LONG, now + self.time_wait)
         return True
 
     def reject(self, port: int, reason: int, now: float) -> bool:
         """Tell that the kernel refused a leased port; ``reason`` is a ``Reason``. False when it was not leased."""
-        index = self._leased_index(port)
-        if index == _NIL:
+        slot = self._leased_slot(port)
+        if slot == _NIL:
             return False
         self.leased -= 1
         self.changes += 1
         if reason == _REASON_OUTSIDE:
-            self._place[index] = _EXCLUDED
+            self._place[slot] = _EXCLUDED
             self.excluded += 1
         else:
-            self._suspect(index, now)
+            self._suspect(slot, now)
         return True
 
     def adopt(self, port: int) -> bool:
@@ -252,19 +257,18 @@ class PortSpace:
 
         False when the space cannot account for it: outside, excluded, or leased already.
         """
-        if port < self.low or port > self.high:
+        if port < self.low or port > self.high or self._is_excluded(port):
             return False
-        index = self._index(port)
-        if index >= self._capacity:
-            self._reserve(index + 1)
-        place = self._place[index]
-        if place == _LEASED or place == _EXCLUDED or self._is_excluded(port):
+        self._make_room()
+        turn = self._turn(port)
+        slot = self._find(port, turn)
+        if slot == _NIL:
+            slot = self._new_slot(port, turn)
+        elif self._place[slot] == _LEASED or self._place[slot] == _EXCLUDED:
             return False
-        if place != _UNUSED:
-            self._unlink(index)
-        self._place[index] = _LEASED
-        self.leased += 1
-        self.changes += 1
+        else:
+            self._unlink(slot)
+        self._lease(slot)
         return True
 
     def lend(self, loan: Loan, now: float) -> bool:
@@ -328,99 +332,128 @@ class PortSpace:
     def _known(self) -> Iterator[tuple[int, int, int, float]]:
         # Waiting ports in the order of their queues, then the leased ones: what _restore needs of each.
         for place in range(_PLACES):
-            index = self._head[place]
-            while index != _NIL:
-                yield self._port(index), place, self._strikes[index], self._due[index]
-                index = self._next[index]
-        for index in range(self._capacity):
-            if self._place[index] == _LEASED:
-                yield self._port(index), _LEASED, self._strikes[index], 0.0
+            slot = self._head[place]
+            while slot != _NIL:
+                yield self._port[slot], place, self._strikes[slot], self._due[slot]
+                slot = self._next[slot]
+        for slot in range(self._used):
+            if self._place[slot] == _LEASED:
+                yield self._port[slot], _LEASED, self._strikes[slot], 0.0
 
     def _restore(self, port: int, place: int, strikes: int, due: float) -> None:
         # adopt() knows which ports are ours to account for; the place is then put right.
         if not self.adopt(port):
             return
-        index = self._index(port)
-        self._strikes[index] = strikes
+        slot = self._find(port, self._turn(port))
+        self._strikes[slot] = strikes
         if place != _LEASED:
             self.leased -= 1
-            self._link(index, place, due)
+            self._link(slot, place, due)
 
-    def _port(self, index: int) -> int:
-        return self.low + (self.start + index * self.stride) % self.size
+    def _lease(self, slot: int) -> None:
+        self._place[slot] = _LEASED
+        self.leased += 1
+        self.changes += 1
 
-    def _index(self, port: int) -> int:
-        # size is added since start may exceed port - low, and C's remainder keeps the sign.
-        return (port - self.low + self.size - self.start) * self._inverse % self.size
+    def _turn(self, port: int) -> int:
+        # A port's place in the order of first use.
+        steps = port - self.low - self.start
+        if steps < 0:
+            steps += self.size
+        return steps * self._inverse % self.size
 
-    def _leased_index(self, port: int) -> int:
+    def _find(self, port: int, turn: int) -> int:
+        # The port's slot, _NIL when it was never used. Mostly take() chose them all, in turn: a look there is cheapest.
+        if turn < self._used and self._port[turn] == port:
+            return turn
+        slot = self._bucket[self._hash(turn)]
+        while slot != _NIL and self._port[slot] != port:
+            slot = self._chain[slot]
+        return slot
+
+    def _leased_slot(self, port: int) -> int:
         if port < self.low or port > self.high:
             return _NIL
-        index = self._index(port)
-        if index >= self._capacity or self._place[index] != _LEASED:
+        slot = self._find(port, self._turn(port))
+        if slot == _NIL or self._place[slot] != _LEASED:
             return _NIL
-        return index
+        return slot
+
+    def _new_slot(self, port: int, turn: int) -> int:
+        slot = self._used
+        self._used = slot + 1
+        self._port[slot] = port
+        self._enter(slot, turn)
+        return slot
+
+    def _enter(self, slot: int, turn: int) -> None:
+        # Into the hash table: a bucket is the first slot of a chain.
+        bucket = self._hash(turn)
+        self._chain[slot] = self._bucket[bucket]
+        self._bucket[bucket] = slot
+
+    def _hash(self, turn: int) -> int:
+        # The remainder, without a division where there is nothing to divide.
+        return turn if turn < self._capacity else turn % self._capacity
 
     def _is_excluded(self, port: int) -> bool:
         return (self._bitmap[port >> 3] >> (port & 7)) & 1 != 0
 
     def _first_use(self) -> int:
-        # The next port never used, _NIL once all have been. Those restored or adopted are passed over.
+        # A slot for the next port never used, _NIL once all have been. Those restored or adopted are passed over.
         while self._cursor < self.size:
-            index = self._cursor
-            if index >= self._capacity:
-                # Makes objects, so a finaliser may run and use the space: look again.
-                self._reserve(index + 1)
-                continue
-            self._cursor = index + 1
-            if self._place[index] == _UNUSED:
-                if not self._is_excluded(self._port(index)):
-                    return index
-                self._place[index] = _EXCLUDED
+            turn = self._cursor
+            self._cursor = turn + 1
+            port = self.low + (self.start + turn * self.stride) % self.size
+            if not self._is_excluded(port) and self._find(port, turn) == _NIL:
+                return self._new_slot(port, turn)
         return _NIL
 
     def _mature(self, place: int, now: float) -> None:
         moves = 0
         while moves < 2:
-            index = self._head[place]
-            if index == _NIL or self._due[index] > now:
+            slot = self._head[place]
+            if slot == _NIL or self._due[slot] > now:
                 return
-            self._unlink(index)
-            self._link(index, _FREE, now)
+            self._unlink(slot)
+            self._link(slot, _FREE, now)
             moves += 1
 
     def _due_retry(self, now: float) -> int:
         # Never refused first, then the fewest refusals: those are the likeliest to have been a passing thing.
         for place in range(_DETACHED, _PLACES):
-            index = self._head[place]
-            if index != _NIL and self._due[index] <= now:
-                return index
+            slot = self._head[place]
+            if slot != _NIL and self._due[slot] <= now:
+                return slot
         return _NIL
 
-    def _suspect(self, index: int, now: float) -> None:
-        strikes = self._strikes[index]
-        self._link(index, _FOREIGN + strikes, now + _FIRST_RETRY * (1 << strikes))
+    def _suspect(self, slot: int, now: float) -> None:
+        strikes = self._strikes[slot]
+        if strikes == _STILL_OURS:
+            self._link(slot, _COOLING_LONG, now + self.time_wait)
+        else:
+            self._link(slot, _FOREIGN + strikes, now + _FIRST_RETRY * (1 << strikes))
         if strikes < _RETRIES - 1:
-            self._strikes[index] = strikes + 1
+            self._strikes[slot] = strikes + 1
 
-    def _link(self, index: int, place: int, due: float) -> None:
+    def _link(self, slot: int, place: int, due: float) -> None:
         # To the tail of a queue.
         tail = self._tail[place]
-        self._prev[index] = tail
-        self._next[index] = _NIL
+        self._prev[slot] = tail
+        self._next[slot] = _NIL
         if tail == _NIL:
-            self._head[place] = index
+            self._head[place] = slot
         else:
-            self._next[tail] = index
-        self._tail[place] = index
-        self._place[index] = place
-        self._due[index] = due
+            self._next[tail] = slot
+        self._tail[place] = slot
+        self._place[slot] = place
+        self._due[slot] = due
         self._count(place, 1)
 
-    def _unlink(self, index: int) -> None:
-        place = self._place[index]
-        before = self._prev[index]
-        after = self._next[index]
+    def _unlink(self, slot: int) -> None:
+        place = self._place[slot]
+        before = self._prev[slot]
+        after = self._next[slot]
         if before == _NIL:
             self._head[place] = after
         else:
@@ -437,29 +470,43 @@ class PortSpace:
         elif place >= _DETACHED:
             self.foreign += change
 
-    def _reserve(self, capacity: int) -> None:
-        # Room for that many indices, in doublings. All objects are made first: that can run finalisers, which may use
-        # and even grow this space. From there on nothing comes between.
-        wanted = max(capacity, min(self.size, 2 * self._capacity))
-        after = array("H", bytes(2 * wanted))
-        before = array("H", bytes(2 * wanted))
-        places = array("B", bytes(wanted))
-        strikes = array("B", bytes(wanted))
-        due = array("d", bytes(8 * wanted))
+    def _make_room(self) -> None:
+        # For one more slot, unless every port has one. It comes before any look at the space, since it may run
+        # finalisers, which may use the space.
+        while self._used == self._capacity and self._used < self.size:
+            self._resize(min(self.size, 2 * self._capacity))
+
+    def _resize(self, capacity: int) -> None:
+        # All objects are made first: that can run finalisers, which may use and even grow this space. From there on
+        # nothing comes between.
+        port = array("H", [0]) * capacity
+        chain = array("H", [0]) * capacity
+        bucket = array("H", [_NIL]) * capacity
+        after = array("H", [0]) * capacity
+        before = array("H", [0]) * capacity
+        place = array("B", [0]) * capacity
+        strikes = array("b", [0]) * capacity
+        due = array("d", [0]) * capacity
         if self._capacity >= capacity:
             return
-        for index in range(self._capacity):
-            after[index] = self._next[index]
-            before[index] = self._prev[index]
-            places[index] = self._place[index]
-            strikes[index] = self._strikes[index]
-            due[index] = self._due[index]
+        for slot in range(self._used):
+            port[slot] = self._port[slot]
+            after[slot] = self._next[slot]
+            before[slot] = self._prev[slot]
+            place[slot] = self._place[slot]
+            strikes[slot] = self._strikes[slot]
+            due[slot] = self._due[slot]
+        self._port = port
+        self._chain = chain
+        self._bucket = bucket
         self._next = after
         self._prev = before
-        self._place = places
+        self._place = place
         self._strikes = strikes
         self._due = due
-        self._capacity = wanted
+        self._capacity = capacity
+        for slot in range(self._used):
+            self._enter(slot, self._turn(self._port[slot]))
 
 
 def coprime_stride(size: int, seed: int) -> int:
