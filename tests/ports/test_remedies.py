@@ -83,7 +83,7 @@ def test_none_promises_nothing(shortage: Shortage, settings: Settings, loopback:
         ),
         (
             replace(FULL, leased=500, cooling=500),
-            "let the other end close first: 500 ports wait in TIME_WAIT because this end does",
+            "let the other end close first: 500 ports rest since this end closed first",
         ),
         (
             replace(FULL, leased=253, cooling=249, foreign=249, excluded=249),
@@ -98,11 +98,11 @@ def test_a_large_cause_comes_first(shortage: Shortage, first: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "loopback", "first"),
     [
-        ({"timestamps": False}, True, "set net.ipv4.tcp_timestamps=1: 900 ports wait in TIME_WAIT, "),
-        ({"tw_reuse": TwReuse.OFF}, True, "set net.ipv4.tcp_tw_reuse=1 (now 0): 900 ports wait in TIME_WAIT of 60 s, "),
-        ({"tw_reuse": TwReuse.LOOPBACK}, False, "set net.ipv4.tcp_tw_reuse=1 (now 2): 900 ports wait "),
-        ({"tw_reuse": TwReuse.LOOPBACK}, True, "let the other end close first: 900 ports wait in TIME_WAIT "),
-        ({"tw_reuse": TwReuse.ON}, False, "let the other end close first: 900 ports wait in TIME_WAIT "),
+        ({"timestamps": False}, True, "set net.ipv4.tcp_timestamps=1: 900 ports rest since this end closed first, "),
+        ({"tw_reuse": TwReuse.OFF}, True, "set net.ipv4.tcp_tw_reuse=1 (now 0): 900 ports rest since "),
+        ({"tw_reuse": TwReuse.LOOPBACK}, False, "set net.ipv4.tcp_tw_reuse=1 (now 2): 900 ports rest "),
+        ({"tw_reuse": TwReuse.LOOPBACK}, True, "let the other end close first: 900 ports rest since "),
+        ({"tw_reuse": TwReuse.ON}, False, "let the other end close first: 900 ports rest since "),
     ],
 )
 def test_time_wait_is_answered_by_the_setting_that_keeps_it(

@@ -42,9 +42,9 @@ def _steps(shortage: Shortage, settings: Settings, *, loopback: bool) -> Iterato
 
 
 def _against_time_wait(shortage: Shortage, settings: Settings, *, loopback: bool) -> Iterator[str]:
-    waiting = f"{shortage.cooling} ports wait in TIME_WAIT or FIN_WAIT2"
+    resting = f"{shortage.cooling} ports rest since this end closed first"
     if not settings.timestamps:
-        yield f"set net.ipv4.tcp_timestamps=1: {waiting}, and without timestamps none is reused for 60 s"
+        yield f"set net.ipv4.tcp_timestamps=1: {resting}, and without timestamps none is reused for 60 s"
     elif settings.tw_reuse is TwReuse.OFF or (settings.tw_reuse is TwReuse.LOOPBACK and not loopback):
-        yield f"set net.ipv4.tcp_tw_reuse=1 (now {settings.tw_reuse.value}): {waiting} of 60 s, reusable after 1 s then"
-    yield f"let the other end close first: {waiting} because this end does"
+        yield f"set net.ipv4.tcp_tw_reuse=1 (now {settings.tw_reuse.value}): {resting}, for 60 s; after 1 s then"
+    yield f"let the other end close first: {resting}"
