@@ -1,0 +1,1 @@
+"""Load's event loops, which run in threads without the interpreter, and what they record."""

@@ -1,0 +1,61 @@
+# C types of client.py; see ports/space.pxd.
+
+cimport cython
+
+cimport fourtuple.linux.clibc as libc
+from fourtuple.load.engine.arrivals cimport Arrivals
+from fourtuple.load.engine.histogram cimport Histogram
+from fourtuple.load.engine.lanes cimport Lane
+from fourtuple.load.engine.loop cimport Loop
+from fourtuple.load.engine.options cimport SocketOptions
+
+cdef unsigned int _IN, _OUT
+cdef int _EAGAIN, _EINPROGRESS, _EADDRNOTAVAIL
+cdef int _SOL_IP, _IP_BIND_ADDRESS_NO_PORT, _IP_LOCAL_PORT_RANGE, _STREAM
+cdef int _TRIES
+cdef int _FREED, _TIME_WAIT, _TIME_WAIT_KEPT, _TAKEN, _OUTSIDE, _CLOSE_WAIT
+
+cdef class Client(Loop):
+    cdef readonly int flows, alive, log
+    cdef readonly int[::1] logged
+    cdef readonly long long[::1] log_moments, log_latencies
+    cdef readonly unsigned long long limit, transactions, kernel_choices, refused_ports
+    cdef readonly Histogram latency, connecting, requesting, closing
+    cdef readonly unsigned long long[::1] done
+    cdef readonly Arrivals arrivals
+    cdef readonly bint started
+    cdef bint _open_loop, _reset, _chooses
+    cdef int _family, _address_size, _destinations, _sources, _idle_count
+    cdef const unsigned char[::1] _addresses
+    cdef int[::1] _destination_of, _source_of, _fd, _port, _idle
+    cdef long long[::1] _begun, _dialled
+    cdef Lane _lanes
+    cdef SocketOptions _options
+
+    cdef void _begin(self, int slot) noexcept nogil
+    @cython.locals(place="long long")
+    cdef void _count(self, int slot, long long moment) noexcept nogil
+    cdef void _go_on(self, int slot, long long moment) noexcept nogil
+    cdef void _die(self, int slot, int code) noexcept nogil
+    @cython.locals(moment="long long", slot=int)
+    cdef void _start(self) noexcept nogil
+    @cython.locals(moment="long long", slot=int)
+    cdef long long _pass_time(self) noexcept nogil
+    cdef void _admit(self, int slot, long long moment) noexcept nogil
+    @cython.locals(slot=int)
+    cdef void _finish(self) noexcept nogil
+    @cython.locals(fd=int, code=int)
+    cdef int _dial(self, int slot) noexcept nogil
+    @cython.locals(code=int, source=int, start=int)
+    cdef int _prepare(self, int fd, int slot) noexcept nogil
+    @cython.locals(start=int)
+    cdef int _connect(self, int fd, int slot) noexcept nogil
+    @cython.locals(lane=int, port=int, code=int)
+    cdef int _connect_chosen(self, int fd, int slot) noexcept nogil
+    @cython.locals(port=int)
+    cdef void _keep_kernel_choice(self, int fd, int slot) noexcept nogil
+    @cython.locals(fd=int, port=int, how=int)
+    cdef void _hang_up(self, int slot) noexcept nogil
+    @cython.locals(head=int, state=int)
+    cdef int _how(self, int fd) noexcept nogil
+    cdef int _lane(self, int slot) noexcept nogil
