@@ -58,6 +58,11 @@ def rates(done: Sequence[Repetition]) -> dict[str, Compared]:
     return _compared([one.rates for one in done], lambda b: b.fourtuple / b.without)
 
 
+def in_blocks(done: Sequence[Repetition]) -> Spread:
+    """Return the µs of a connection more at the first level, by the medians of each way's blocks."""
+    return spread([one.run.measured[0].fourtuple.p50 - one.run.measured[0].kernel.p50 for one in done])
+
+
 def refused(done: Sequence[Repetition]) -> tuple[Spread, Spread]:
     """Return the ms until PortsExhausted at 100 %: the median of the attempts, and the longest."""
     return spread([one.refused[0] for one in done]), spread([one.refused[1] for one in done])

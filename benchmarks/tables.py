@@ -29,16 +29,16 @@ def section(family: Family, done: Sequence[Repetition]) -> str:
             str(row.level),
             f"{row.level.held:,}",
             f"{row.free:,}",
-            *map(_text, (row.kernel, row.fourtuple, row.ratio, row.own_cost)),
+            *map(text, (row.kernel, row.fourtuple, row.ratio, row.own_cost)),
         )
         for row in rows(done)
     )
-    median, longest = map(_text, refused(done))
+    median, longest = map(text, refused(done))
     verdicts = (f"- {'PASS' if goal.reached else 'MISS'} {goal.text}" for goal in goals(done))
     return "\n\n".join(
         (
             f"#### {family.value}",
-            _table(_LEVELS, levels),
+            table(_LEVELS, levels),
             _compared("µs at 5 %", "plain socket", "more", overhead(done)),
             _compared("connections/s at 95 %", "kernel", "times", rates(done)),
             f"At 100 %: PortsExhausted after {median} ms, {longest} the longest of {ATTEMPTS}.",
@@ -48,18 +48,20 @@ def section(family: Family, done: Sequence[Repetition]) -> str:
 
 
 def _compared(what: str, without: str, result: str, figures: dict[str, Compared]) -> str:
-    return _table(
+    return table(
         (what, without, "fourtuple", result),
-        ((name, *map(_text, (figure.without, figure.fourtuple, figure.result))) for name, figure in figures.items()),
+        ((name, *map(text, (figure.without, figure.fourtuple, figure.result))) for name, figure in figures.items()),
     )
 
 
-def _table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+def table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    """Return a table, its first column text and the others figures."""
     ruler = ["---"] + ["---:"] * (len(head) - 1)
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, ruler, *lines))
 
 
-def _text(figure: Spread) -> str:
+def text(figure: Spread) -> str:
+    """Return a figure as median (least–greatest)."""
     return f"{_digits(figure.median)} ({_digits(figure.low)}–{_digits(figure.high)})"
 
 

@@ -129,3 +129,22 @@ def test_two_connectors_learn_each_others_ports(new_connector: NewConnector, clo
         learn_all(one, server)
         learn_all(other, server)
         assert census(one).foreign == census(other).foreign == HELD
+
+
+@pytest.mark.parametrize("strategy", ["range", "bind"])
+def test_the_few_ports_of_others_are_tried_in_place_of_a_search_through_all(
+    new_connector: NewConnector, clock: Clock, server: Server, strategy: str
+) -> None:
+    connector = new_connector(clock=clock, strategy=strategy)
+    with ExitStack() as stack:
+        with another_process_holding(server, 40):
+            connect(connector, server, SIZE - 40, stack)
+            before = counts(connector)
+            with pytest.raises(PortsExhausted) as raised:
+                connector.create_connection(server.address)
+            after = counts(connector)
+            assert (raised.value.shortage.leased, raised.value.shortage.foreign) == (SIZE - 40, 40)
+            assert after.refused - before.refused >= 40
+        # No retry is due while the clock stands still; that they are free is found all the same.
+        connect(connector, server, 40, stack)
+        assert counts(connector).kernel_choices == 0

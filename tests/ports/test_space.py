@@ -297,6 +297,20 @@ def test_adopting_far_ahead_keeps_what_lies_between_unused(core: ModuleType):
     assert sorted(take_all(space)) == [*range(LOW, LOW + 998), LOW + 999]
 
 
+def test_the_last_resort_is_what_others_hold_once_nothing_else_is_left(space: PortSpace):
+    ports = take_all(space)
+    assert space.last_resort(0) == []
+    for port in ports[:3]:
+        space.reject(port, Reason.TAKEN, 0.0)
+    assert space.last_resort(2) is None
+    assert sorted(space.last_resort(3) or []) == sorted(ports[:3])
+    space.release(ports[3], How.TIME_WAIT, 0.0)
+    assert space.last_resort(9) is None, "a cooling port would be pushed back"
+    space.take(2.0)
+    space.release(ports[4], How.FREED, 2.0)
+    assert space.last_resort(9) is None, "a port is free"
+
+
 def test_reshaping_keeps_what_is_known_of_ports_in_both_ranges(space: PortSpace):
     taken = [space.take(0.0) for _ in range(50)]
     leased = taken[:10]

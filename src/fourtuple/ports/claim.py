@@ -248,6 +248,8 @@ class Claim:
         source: str,
         space: SharedSpace,
     ) -> bool:
+        if self._try_last_resort(sock, destination, source, space):
+            return True
         with space.admitted():
             self._bind_source(sock, source, space)
             self.registry.imposer.withdraw(sock, source)
@@ -263,6 +265,20 @@ class Claim:
                 raise
             self._adopt(space, _getsockname(sock)[1])
         return True
+
+    def _try_last_resort(self, sock: socket.socket, destination: Destination, source: str, space: SharedSpace) -> bool:
+        # True: connected. False: the kernel may know of a port that the space does not.
+        tries = self.registry.tries
+        ports = space.last_resort(tries) if tries else None
+        if ports is None:
+            return False
+        for port in ports:
+            lease = space.take_chosen(port)
+            if lease is not None and self._try(sock, destination, source, space, lease):
+                return True
+        if not source:
+            self._check_route(destination, space)
+        raise space.exhausted()
 
     def _adopt(self, space: SharedSpace, port: int) -> None:
         self.lease = space.adopt(port)

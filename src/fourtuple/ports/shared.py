@@ -129,6 +129,20 @@ class SharedSpace:
             with self._lock:
                 self._admitted -= 1
 
+    def last_resort(self, most: int) -> list[int] | None:
+        """``PortSpace.last_resort`` with the range of this moment."""
+        with self._lock:
+            self._follow(self._settings_cache.fresh(self._clock()))
+            return self._space.last_resort(most)
+
+    def take_chosen(self, port: int) -> Lease | None:
+        """Lease the port to try it; None when it is leased or not in the space."""
+        lease = Lease(self)
+        if not self._space.lend_chosen(lease, port):
+            return None
+        self.counts.leases += 1
+        return lease
+
     def adopt(self, port: int) -> Lease | None:
         """Lease the port that the kernel chose; None when the space cannot account for it."""
         self.counts.kernel_choices += 1

@@ -308,6 +308,16 @@ class PortSpace:
         waits = [self._due[head] - now for head in heads if head != _NIL]
         return max(0.0, min(waits)) if waits else None
 
+    def last_resort(self, most: int) -> list[int] | None:
+        """The foreign ports, when they are at most ``most`` and all that is not leased or excluded; None otherwise.
+
+        To be tried one by one, due or not: no other port can be free, so the kernel's search through all could not find
+        more. Cooling ports would be pushed back by a try that comes too soon, so with any of them it is None.
+        """
+        if self.free or self.cooling or self.foreign > most:
+            return None
+        return [port for port, place, _, _ in self._known() if place != _LEASED]
+
     def reshaped(
         self, low: int, high: int, *, excluded: bytes, reuse_delay: float, start: int, stride: int
     ) -> PortSpace:
