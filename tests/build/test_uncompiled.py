@@ -49,10 +49,25 @@ def test_the_port_spaces_pass_their_tests(environment: dict[str, str]) -> None:
     assert tests.returncode == 0, tests.stdout
 
 
+@pytest.mark.pure
+def test_what_the_loops_record_passes_its_tests(environment: dict[str, str]) -> None:
+    tests = run(environment, "-m", "pytest", "-q", "tests/load/engine")
+    assert tests.returncode == 0, tests.stdout
+
+
 @pytest.mark.kernel
 @pytest.mark.parametrize(
     "module",
-    ["connector_interrupted", "connector_full", "socket_connect", "socket_life", "strategies", "tcp_info", "time_wait"],
+    [
+        "connector_interrupted",
+        "engine",
+        "connector_full",
+        "socket_connect",
+        "socket_life",
+        "strategies",
+        "tcp_info",
+        "time_wait",
+    ],
 )
 def test_connections_pass_their_tests(environment: dict[str, str], module: str) -> None:
     """Interruptions too, which meet every line of a module that is not compiled."""
