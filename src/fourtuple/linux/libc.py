@@ -13,7 +13,6 @@ are the bytes of a ``struct sockaddr``, see `fourtuple.linux.addresses`; buffers
 from __future__ import annotations
 
 import ctypes
-import errno
 import os
 import select
 import socket
@@ -29,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _libc = ctypes.CDLL(None, use_errno=True)
+_EVENT = struct.Struct("=IQ" if os.uname().machine == "x86_64" else "@I4xQ")
+# struct epoll_event, which is packed on x86-64 alone.
 
 
 def _call(function: Callable[..., int], *arguments: Any) -> int:
@@ -172,29 +173,17 @@ def wait(epoll: int, slots: array[int], events: array[int], timeout: int) -> int
 
     ``timeout`` is 0 to look only and -1 for ever.
     """
-    seconds = timeout / 1e9 if timeout > 0 else timeout
-    try:
-        with select.epoll.fromfd(_duplicate(epoll)) as poll:
-            found = poll.poll(seconds, min(len(slots), 256))
-    except OSError as error:
-        return -(error.errno or errno.EIO)
-    for place, (slot, happened) in enumerate(found):
-        slots[place] = slot
-        events[place] = happened
-    return len(found)
-
-
-def _duplicate(fd: int) -> int:
-    value = _libc.dup(fd)
-    if value < 0:
-        raise OSError(ctypes.get_errno(), "dup")
-    return value
+    found = ctypes.create_string_buffer(_EVENT.size * min(len(slots), 256))
+    # In whole milliseconds here, and never none where there is something to wait for.
+    milliseconds = -(-timeout // 1_000_000) if timeout > 0 else timeout
+    count = _call(_libc.epoll_wait, epoll, found, len(found) // _EVENT.size, milliseconds)
+    for place in range(count):
+        events[place], slots[place] = _EVENT.unpack_from(found, place * _EVENT.size)
+    return count
 
 
 def _control(epoll: int, operation: int, fd: int, events: int, slot: int) -> int:
-    # struct epoll_event is packed on x86-64 alone.
-    event = struct.pack("=IQ" if os.uname().machine == "x86_64" else "@I4xQ", events, slot)
-    return _call(_libc.epoll_ctl, epoll, operation, fd, event)
+    return _call(_libc.epoll_ctl, epoll, operation, fd, _EVENT.pack(events, slot))
 
 
 def _at(data: array[int], start: int) -> ctypes.c_void_p:
