@@ -32,6 +32,14 @@ _COMMANDS: Final[Mapping[str, _Command]] = {
         "fourtuple.cli.doctor:doctor",
         "Tell what this machine has, what is missing, and what each lack costs.",
     ),
+    "sockdiag": _Command(
+        "fourtuple.cli.sockdiag:sockdiag",
+        "Dump the AF_UNIX sockets over sock_diag, as stress-ng's stressor does.",
+    ),
+    "sockmany": _Command(
+        "fourtuple.cli.sockmany:sockmany",
+        "Open connections to one server until none is left, as stress-ng's stressor does.",
+    ),
 }
 
 
