@@ -316,7 +316,13 @@ class PortSpace:
         """
         if self.free or self.cooling or self.foreign > most:
             return None
-        return [port for port, place, _, _ in self._known() if place != _LEASED]
+        ports: list[int] = []
+        for place in range(_DETACHED, _PLACES):
+            slot = self._head[place]
+            while slot != _NIL:
+                ports.append(self._port[slot])
+                slot = self._next[slot]
+        return ports
 
     def reshaped(
         self, low: int, high: int, *, excluded: bytes, reuse_delay: float, start: int, stride: int
