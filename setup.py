@@ -20,8 +20,9 @@ DIRECTIVES = {
 # makes of it belongs in build/, never beside the source.
 setup(
     ext_modules=[
-        # Without debugging information the modules are a sixth of the size and sooner made.
-        Extension(module.name, [str(module.source)], depends=[str(module.types)], extra_compile_args=["-g0"])
+        # Without debugging information the modules are a sixth of the size; with -O2 they are made in half the time
+        # that -O3 takes, and what they do is mostly system calls.
+        Extension(module.name, [str(module.source)], depends=[str(module.types)], extra_compile_args=["-O2", "-g0"])
         for module in compiled_modules(Path("src"))
     ],
     options={  # pyright: ignore[reportArgumentType] (the stub knows only text)

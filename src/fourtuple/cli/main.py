@@ -40,6 +40,18 @@ _COMMANDS: Final[Mapping[str, _Command]] = {
         "fourtuple.cli.sockmany:sockmany",
         "Open connections to one server until none is left, as stress-ng's stressor does.",
     ),
+    "tcp_crr": _Command(
+        "fourtuple.cli.tcp_crr:tcp_crr",
+        "Connect, request, response: a connection for each transaction, on neper's wire.",
+    ),
+    "tcp_rr": _Command(
+        "fourtuple.cli.tcp_rr:tcp_rr",
+        "Request, response on connections that stay, on neper's wire.",
+    ),
+    "tcp_stream": _Command(
+        "fourtuple.cli.tcp_stream:tcp_stream",
+        "Send as much as the flows take, on neper's wire.",
+    ),
 }
 
 

@@ -178,7 +178,9 @@ def wait(epoll: int, slots: array[int], events: array[int], timeout: int) -> int
     milliseconds = -(-timeout // 1_000_000) if timeout > 0 else timeout
     count = _call(_libc.epoll_wait, epoll, found, len(found) // _EVENT.size, milliseconds)
     for place in range(count):
-        events[place], slots[place] = _EVENT.unpack_from(found, place * _EVENT.size)
+        events[place], slot = _EVENT.unpack_from(found, place * _EVENT.size)
+        # Python's own epoll leaves the upper half undefined.
+        slots[place] = slot & 0x7FFFFFFF
     return count
 
 

@@ -23,7 +23,6 @@ cdef class Client(Loop):
     cdef readonly Histogram latency, connecting, requesting, closing
     cdef readonly unsigned long long[::1] done
     cdef readonly Arrivals arrivals
-    cdef readonly bint started
     cdef bint _open_loop, _reset, _chooses
     cdef int _family, _address_size, _destinations, _sources, _idle_count
     cdef const unsigned char[::1] _addresses
@@ -39,6 +38,7 @@ cdef class Client(Loop):
     cdef void _die(self, int slot, int code) noexcept nogil
     @cython.locals(moment="long long", slot=int)
     cdef void _start(self) noexcept nogil
+    cdef void _set_off(self) noexcept nogil
     @cython.locals(moment="long long", slot=int)
     cdef long long _pass_time(self) noexcept nogil
     cdef void _admit(self, int slot, long long moment) noexcept nogil

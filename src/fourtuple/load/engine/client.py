@@ -90,7 +90,6 @@ class Client(Loop):
         count = len(flows.destination_of)
         self.flows = count
         self.alive = count
-        self.started = False
         self.limit = limit
         self.transactions = 0
         self.kernel_choices = 0
@@ -181,9 +180,10 @@ class Client(Loop):
             if self.stopped:
                 break
             self._admit(slot, moment)
+
+    def _set_off(self) -> None:
         if self._open_loop:
             self.arrivals.begin(libc.now())
-        self.started = True
 
     def _pass_time(self) -> int:
         if not self._open_loop:

@@ -31,6 +31,7 @@ class Loop:
 
     def __init__(self) -> None:
         self.stopped = False
+        self.started = False
         self.rounds = 0
         self.failures = array("Q", bytes(8 * ERRNOS))
         self.epoll = libc.open_epoll()
@@ -39,9 +40,19 @@ class Loop:
         self._slots = array("i", bytes(4 * EVENTS))
         self._events = array("I", bytes(4 * EVENTS))
 
-    def run(self) -> None:
-        """Handle events until stopped, without the interpreter."""
+    def run(self, gate: int = -1) -> None:
+        """Handle events until stopped, without the interpreter.
+
+        ``gate``: an epoll descriptor. When the loop has ``started``, it waits until something in there is ready. So
+        many threads can start one after the other and then go all at once, where else each would take the processors
+        from those that are still to start.
+        """
+        descriptor = gate
         with cython.nogil:
+            self._start()
+            self.started = True
+            if descriptor >= 0:
+                libc.wait(descriptor, self._slots, self._events, -1)
             self._spin()
 
     def stop(self) -> None:
@@ -49,13 +60,14 @@ class Loop:
         self.stopped = True
 
     def close(self) -> None:
-        """Close the descriptors that the loop opened. Call it when run() has returned."""
+        """Close all descriptors that the loop opened, its connections too. Call it when run() has returned."""
         if self.epoll >= 0:
+            self._finish()
             libc.close(self.epoll)
             self.epoll = -1
 
     def _spin(self) -> None:
-        self._start()
+        self._set_off()
         while not self.stopped:
             timeout = self._pass_time()
             if timeout < 0 or timeout > _LONGEST:
@@ -66,9 +78,12 @@ class Loop:
                 if self.stopped:
                     break
                 self._ready(self._slots[place], self._events[place])
-        self._finish()
 
     def _start(self) -> None:
+        # Before everything else.
+        pass
+
+    def _set_off(self) -> None:
         # Before the first wait.
         pass
 
@@ -81,7 +96,7 @@ class Loop:
         pass
 
     def _finish(self) -> None:
-        # After the last wait.
+        # Close connections: not at the end of run(), since the other side counts until it is told the end.
         pass
 
     def _fail(self, code: int) -> None:
