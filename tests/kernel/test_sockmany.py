@@ -23,10 +23,10 @@ from support.needs import program, requires
 pytestmark = [pytest.mark.kernel, pytest.mark.usefixtures("netns")]
 
 
-def sockmany(*arguments: str, limit: int = 1000, exit_code: int = 0) -> subprocess.CompletedProcess[str]:
+def sockmany(*arguments: str, limit: str = "-n 1000", exit_code: int = 0) -> subprocess.CompletedProcess[str]:
     """Run the command with a limit of open files."""
     result = subprocess.run(
-        ["sh", "-c", f'ulimit -n {limit} && exec "$@"', "sh", *FOURTUPLE, "sockmany", *arguments],
+        ["sh", "-c", f'ulimit {limit} && exec "$@"', "sh", *FOURTUPLE, "sockmany", *arguments],
         capture_output=True,
         text=True,
         check=False,
@@ -38,7 +38,7 @@ def sockmany(*arguments: str, limit: int = 1000, exit_code: int = 0) -> subproce
     return result
 
 
-def document(*arguments: str, limit: int = 1000, exit_code: int = 0) -> dict[str, Any]:
+def document(*arguments: str, limit: str = "-n 1000", exit_code: int = 0) -> dict[str, Any]:
     return json.loads(sockmany("--json", *arguments, limit=limit, exit_code=exit_code).stdout)
 
 
@@ -55,14 +55,18 @@ def test_it_stops_after_so_many_operations_of_all_instances() -> None:
 
 
 def test_a_round_ends_at_the_limit_of_open_files_and_the_next_begins() -> None:
-    found = document("--sockmany-ops", "500", limit=64)
+    found = document("--sockmany-ops", "500", limit="-n 64")
     assert 40 < found["most_held"] < 64
     assert found["rounds"] == 500 // found["most_held"]
     assert found["failures"] == {"socket": {"EMFILE": found["rounds"]}}
 
 
+def test_a_low_soft_limit_is_raised() -> None:
+    assert document("--sockmany-ops", "200", limit="-S -n 64")["most_held"] > 64
+
+
 def test_too_low_a_limit_is_an_error_in_one_line() -> None:
-    result = sockmany("-t", "5", limit=12, exit_code=1)
+    result = sockmany("-t", "5", limit="-n 12", exit_code=1)
     assert result.stderr.count("\n") == 1
     assert "limit of 12 open files" in result.stderr
     assert "ulimit -n" in result.stderr
@@ -114,7 +118,7 @@ def test_an_interface_is_found_by_its_name() -> None:
 
 
 def test_the_terminal_gets_a_table_and_what_stress_ng_leaves_unsaid() -> None:
-    lines = sockmany("--sockmany-ops", "200", "--ports", "fourtuple", limit=64).stdout.splitlines()
+    lines = sockmany("--sockmany-ops", "200", "--ports", "fourtuple", limit="-n 64").stdout.splitlines()
     text = "\n".join(lines)
     assert max(map(len, lines)) <= 80
     assert re.search(r"^ ?sockmany +200 ", text, re.MULTILINE)

@@ -63,6 +63,12 @@ def test_what_is_no_message_of_a_dump_is_an_error(data: bytes) -> None:
     assert reader.sockets == 0
 
 
+def test_a_message_that_is_cut_off_is_an_error_after_whole_ones_too() -> None:
+    reader = DumpReader()
+    assert read(reader, samples.unix_socket() + struct.pack("=IHHII", 40, 20, 2, 0, 0) + bytes(16)) == -errno.EBADMSG
+    assert reader.sockets == 1
+
+
 def test_attributes_end_where_one_does_not_fit() -> None:
     reader = DumpReader()
     whole, broken = samples.attribute(b"abc"), struct.pack("=HH", 40, 1) + bytes(4)

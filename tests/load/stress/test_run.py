@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -45,7 +46,10 @@ def kill_first(run: Run) -> None:
 
 def test_it_ends_in_time_and_leaves_nothing() -> None:
     with started([[BUSY], [BUSY]]) as run:
-        assert len(descendants(os.getpid())) == 2
+        members = descendants(os.getpid())
+        assert len(members) == 2
+        # Ctrl-C on the terminal is for this process alone.
+        assert not {os.getpgid(pid) for pid in members} & {os.getpgid(0)}
         next(age for age in run.watch(60) if all(row[DumperCell.DUMPS] for row in run.rows("dumper")))
         ages = list(run.watch(0))
         ending = run.stop()
@@ -76,6 +80,24 @@ def test_a_process_that_is_killed_is_named_and_takes_its_instance_with_it() -> N
         assert len(descendants(os.getpid())) == 3
     (complaint,) = run.stop().complaints
     assert complaint.startswith("the dumper of instance 0 was killed by SIGKILL after ")
+
+
+def test_a_process_that_was_killed_unnoticed_is_named_at_the_end() -> None:
+    with started([[BUSY]]) as run:
+        pids = descendants(os.getpid())
+        kill_first(run)
+        assert all_end(pids)
+        (complaint,) = run.stop().complaints
+    assert "was killed by SIGKILL" in complaint
+
+
+def test_what_processes_used_before_the_start_is_left_out() -> None:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    with started([[DONE]]) as run:
+        ending = run.stop()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    whole = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    assert 0 <= ending.user + ending.system < whole
 
 
 def test_a_process_that_was_stopped_is_ended_all_the_same() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import socket
 import threading
 from collections.abc import Generator
@@ -10,7 +11,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from fourtuple.linux import sysctl
+from fourtuple.linux import libc, sysctl
 from fourtuple.linux.addresses import packed
 from fourtuple.linux.netns import NetworkNamespace
 from fourtuple.linux.sockopt import reset_on_close, set_port_range
@@ -21,7 +22,7 @@ from fourtuple.load.stress.client import ChoosingClient, Client
 from fourtuple.load.stress.dumper import Dumper
 from fourtuple.load.stress.server import Server
 from fourtuple.load.stress.sockdiag import population
-from fourtuple.ports.space import PortSpace
+from fourtuple.ports.space import How, PortSpace
 from load.stress import samples
 
 # Ten ports, so that a round is ten connections.
@@ -139,6 +140,17 @@ def test_every_return_of_accept_is_an_operation_and_errors_are_named() -> None:
     assert failures([cells], server.FAILURES) == {"accept": {"EINVAL": 3}}
 
 
+def test_a_connection_that_is_gone_before_it_is_greeted_is_told() -> None:
+    cells = samples.cells()
+    with socket.create_server(ADDRESS) as listener:
+        connection = socket.create_connection(ADDRESS)
+        reset_on_close(connection)
+        connection.close()
+        Server(listener.fileno(), 8, 1, cells).step()
+    assert cells[ServerCell.ACCEPTED] == 1
+    assert failures([cells], server.FAILURES) == {"send": {"ECONNRESET": 1}}
+
+
 def test_a_choosing_client_takes_the_ports_of_its_space_and_gives_them_back() -> None:
     cells = samples.cells()
     ports = PortSpace(20000, 20009, start=3)
@@ -175,6 +187,29 @@ def test_where_the_space_has_none_left_the_kernel_chooses_and_is_counted() -> No
     assert (ports.free, ports.leased) == (4, 0)
 
 
+def test_the_kernel_chooses_from_its_whole_range_after_refusals() -> None:
+    cells = samples.cells()
+    ports = PortSpace(20000, 20001)
+    with serving(8), socket.socket() as one, socket.socket() as other:
+        one.bind(("127.0.0.1", 20000))
+        other.bind(("127.0.0.1", 20001))
+        ChoosingClient(PACKED, 8, Lane(ports, None), cells).step()
+    assert figures(cells) == (1, 8, 0, 8)
+    assert cells[ClientCell.KERNEL_CHOICES] == 8
+
+
+def test_a_port_of_the_space_that_the_kernel_chose_is_given_back_too() -> None:
+    cells = samples.cells()
+    ports = PortSpace(20000, 20009)
+    ports.release(ports.take(0.0), How.TIME_WAIT_KEPT, libc.now() * 1e-9)
+    assert ports.cooling == 1
+    with serving(10):
+        ChoosingClient(PACKED, 8, Lane(ports, None), cells).step()
+    assert figures(cells) == (1, 10, 0, 10)
+    assert cells[ClientCell.KERNEL_CHOICES] == 1
+    assert (ports.free, ports.leased) == (10, 0)
+
+
 def test_a_range_that_changed_is_noticed(netns: NetworkNamespace) -> None:
     cells = samples.cells()
     ports = PortSpace(20000, 20009)
@@ -198,6 +233,7 @@ def test_a_choosing_client_that_is_refused_gives_its_port_back() -> None:
 
 def test_dumps_see_every_unix_socket_of_the_namespace() -> None:
     assert population() == 0
+    files = os.listdir("/proc/self/fd")
     cells = samples.cells()
     with socket.socket(socket.AF_UNIX) as named, socket.socket(socket.AF_UNIX):
         named.bind("\0fourtuple-test")
@@ -209,6 +245,7 @@ def test_dumps_see_every_unix_socket_of_the_namespace() -> None:
     Dumper(0, cells).step()
     assert [cells[cell] for cell in DumperCell][1:] == [4, 6, 0, 2]
     assert failures([cells], dumper.FAILURES) == {}
+    assert os.listdir("/proc/self/fd") == files
 
 
 def test_a_dump_takes_as_many_datagrams_as_it_needs() -> None:

@@ -62,7 +62,7 @@ class DumpReader:
         while size - place >= _HEADER:
             length = self._words[place >> 2]
             kind = self._halves[(place >> 1) + 2]
-            if length < _HEADER or length > size - place:
+            if length > size - place:
                 return _BAD
             if kind == _DONE or kind == _ERROR:
                 # Both bring the number of an error, 0 for none.

@@ -183,8 +183,6 @@ def open_sockmany(settings: Sockmany) -> Generator[SockmanyRun, None, None]:
                 ]
             )
         with started(crews) as run:
-            # A listener must end with its server, or the client would wait for ever.
-            listening.close()
             yield SockmanyRun(settings, run)
 
 
