@@ -14,6 +14,7 @@ from pathlib import Path
 
 from fourtuple.linux.netns import network_namespace
 from fourtuple.load.stress.sockdiag import population
+from fourtuple.load.stress.sockmany import FIRST_PORT
 
 STRESS_NG = shutil.which("stress-ng")
 """The program, None where it is not installed."""
@@ -30,6 +31,11 @@ class Setting:
     instances: int
     seconds: int
     sockets: int
+
+    @property
+    def flags(self) -> list[str]:
+        port = ["--sockmany-port", str(FIRST_PORT)] if self.stressor == "sockmany" else []
+        return [f"--{self.stressor}", str(self.instances), "-t", str(self.seconds), *port]
 
 
 @dataclass(frozen=True)
@@ -67,12 +73,11 @@ def metrics(text: str) -> dict[str, str]:
 
 
 def _rate(program: str, setting: Setting) -> float:
-    first = [f"--{setting.stressor}", str(setting.instances)]
     command = [*_PROGRAMS[program], *([setting.stressor] if program == "fourtuple" else [])]
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "metrics.yaml")
         subprocess.run(
-            [*command, *first, "-t", str(setting.seconds), "--metrics", "--yaml", str(file)],
+            [*command, *setting.flags, "--metrics", "--yaml", str(file)],
             cwd=folder,
             check=True,
             capture_output=True,
