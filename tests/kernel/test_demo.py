@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import signal
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +17,9 @@ from click.testing import CliRunner
 
 from fourtuple.bench.levels import held_at
 from fourtuple.cli.main import main
+from kernel.commands import FOURTUPLE, half_way
 from load.processes import all_end, descendants
 
-# The program, as its entry point runs it.
-FOURTUPLE = [sys.executable, "-m", "fourtuple"]
 SMALL = ["demo", "--ports", "400", "--levels", "5,50,99", "--operations", "20"]
 
 
@@ -193,38 +190,12 @@ def test_a_machine_without_ipv6_measures_ipv4() -> None:
     assert demo("-6", command=refused(ipv6_off=1), exit_code=1).stdout == ""
 
 
-@contextmanager
-def half_way(
-    *arguments: str,
-) -> Generator[tuple[subprocess.Popen[str], Callable[[], str]], None, None]:
-    """A demo that has measured the lowest level and is at the next, and the rest of its screen."""
-    terminal, end = pty.openpty()
-    process = subprocess.Popen(
-        [*FOURTUPLE, "demo", "--ports", "400", "--operations", "3000", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=end,
-        text=True,
-        env={**os.environ, "TERM": "xterm"},
-        process_group=0,
-    )
-    os.close(end)
-
-    def screen() -> Generator[bytes, None, None]:
-        # Reading ends with EIO once no process has the other end.
-        with suppress(OSError):
-            while True:
-                yield os.read(terminal, 4096)
-
-    shown, seen = screen(), b""
-    with process:
-        while b"measuring 50 %" not in seen:
-            seen += next(shown)
-        yield process, lambda: b"".join(shown).decode()
-    os.close(terminal)
+SECOND_LEVEL = rb"measuring 50 %"
+LONG_DEMO = ["demo", "--ports", "400", "--operations", "3000"]
 
 
 def test_interrupted_it_prints_what_it_has_and_leaves_no_process() -> None:
-    with half_way("--json") as (process, rest_of_screen):
+    with half_way(SECOND_LEVEL, *LONG_DEMO, "--json") as (process, rest_of_screen):
         started = descendants(process.pid)
         assert len(started) == 4
         # As a terminal does: to the whole group.
@@ -239,7 +210,7 @@ def test_interrupted_it_prints_what_it_has_and_leaves_no_process() -> None:
 
 
 def test_killed_it_leaves_no_process() -> None:
-    with half_way() as (process, _):
+    with half_way(SECOND_LEVEL, *LONG_DEMO) as (process, _):
         started = descendants(process.pid)
         process.kill()
     assert all_end(started)

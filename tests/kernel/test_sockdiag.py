@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from kernel.stressing import FOURTUPLE, half_way
+from kernel.commands import FOURTUPLE, STRESSING, half_way
 from load.processes import all_end, descendants
 
 pytestmark = [pytest.mark.kernel, pytest.mark.usefixtures("netns")]
@@ -83,7 +83,7 @@ def test_the_terminal_gets_the_population() -> None:
 
 @pytest.mark.usefixtures("five_sockets")
 def test_a_population_that_changes_is_seen() -> None:
-    with half_way("sockdiag", "--json") as (process, _):
+    with half_way(STRESSING, "sockdiag", "--json") as (process, _):
         with socket.socket(socket.AF_UNIX), socket.socket(socket.AF_UNIX):
             before = document("--sockdiag-ops", "1")
         process.send_signal(signal.SIGINT)
@@ -95,7 +95,7 @@ def test_a_population_that_changes_is_seen() -> None:
 
 @pytest.mark.usefixtures("five_sockets")
 def test_interrupted_it_prints_what_it_has_and_leaves_no_process() -> None:
-    with half_way("sockdiag", "--instances", "2", "--json") as (process, rest_of_screen):
+    with half_way(STRESSING, "sockdiag", "--instances", "2", "--json") as (process, rest_of_screen):
         started = descendants(process.pid)
         assert len(started) == 2
         os.killpg(process.pid, signal.SIGINT)
@@ -110,7 +110,7 @@ def test_interrupted_it_prints_what_it_has_and_leaves_no_process() -> None:
 
 @pytest.mark.usefixtures("five_sockets")
 def test_a_process_killed_mid_run_is_named_while_the_other_goes_on() -> None:
-    with half_way("sockdiag", "--instances", "2", "--json") as (process, _):
+    with half_way(STRESSING, "sockdiag", "--instances", "2", "--json") as (process, _):
         started = descendants(process.pid)
         os.kill(min(started), signal.SIGKILL)
         assert all_end({min(started)})

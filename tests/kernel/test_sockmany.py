@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from fourtuple.load.stress.metrics import UNITS
-from kernel.stressing import FOURTUPLE, half_way
+from kernel.commands import FOURTUPLE, STRESSING, half_way
 from load.processes import all_end, descendants
 from support.needs import program, requires
 
@@ -144,7 +144,7 @@ def member(starter: int, row: int) -> int:
 
 @pytest.mark.parametrize(("row", "name"), [(0, "server"), (1, "client")])
 def test_a_process_killed_mid_run_is_named_and_the_figures_are_kept(row: int, name: str) -> None:
-    with half_way("sockmany", "--json") as (process, _):
+    with half_way(STRESSING, "sockmany", "--json") as (process, _):
         started = descendants(process.pid)
         assert len(started) == 2
         os.kill(member(process.pid, row), signal.SIGKILL)
@@ -158,7 +158,7 @@ def test_a_process_killed_mid_run_is_named_and_the_figures_are_kept(row: int, na
 
 
 def test_interrupted_it_prints_what_it_has_and_leaves_no_process(tmp_path: Path) -> None:
-    with half_way("sockmany", "--json", "--yaml", str(tmp_path / "it.yaml")) as (process, rest_of_screen):
+    with half_way(STRESSING, "sockmany", "--json", "--yaml", str(tmp_path / "it.yaml")) as (process, rest_of_screen):
         started = descendants(process.pid)
         # As a terminal does: to the whole group.
         os.killpg(process.pid, signal.SIGINT)
@@ -174,7 +174,7 @@ def test_interrupted_it_prints_what_it_has_and_leaves_no_process(tmp_path: Path)
 
 
 def test_killed_it_leaves_no_process() -> None:
-    with half_way("sockmany") as (process, _):
+    with half_way(STRESSING, "sockmany") as (process, _):
         started = descendants(process.pid)
         process.kill()
     assert all_end(started)

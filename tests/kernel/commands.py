@@ -1,4 +1,4 @@
-"""A stressor's command, met half-way."""
+"""Commands on a terminal, met half-way."""
 
 from __future__ import annotations
 
@@ -13,10 +13,15 @@ from contextlib import contextmanager, suppress
 # The program, as its entry point runs it.
 FOURTUPLE = [sys.executable, "-m", "fourtuple"]
 
+STRESSING = rb"[1-9][0-9,]* bogo operations"
+"""What a stressor shows once it is at work."""
+
 
 @contextmanager
-def half_way(*arguments: str) -> Generator[tuple[subprocess.Popen[str], Callable[[], str]], None, None]:
-    """A command that is at work, seen by the figures on its terminal, and the rest of its screen."""
+def half_way(
+    shown_when: bytes, *arguments: str
+) -> Generator[tuple[subprocess.Popen[str], Callable[[], str]], None, None]:
+    """A command whose terminal has shown what matches the pattern ``shown_when``, and the rest of its screen."""
     terminal, end = pty.openpty()
     process = subprocess.Popen(
         [*FOURTUPLE, *arguments],
@@ -36,7 +41,7 @@ def half_way(*arguments: str) -> Generator[tuple[subprocess.Popen[str], Callable
 
     shown, seen = screen(), b""
     with process:
-        while re.search(rb"[1-9][0-9,]* bogo operations", seen) is None:
+        while re.search(shown_when, seen) is None:
             seen += next(shown)
         yield process, lambda: b"".join(shown).decode()
     os.close(terminal)
