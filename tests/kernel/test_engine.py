@@ -12,9 +12,11 @@ from contextlib import ExitStack, contextmanager
 import pytest
 
 from fourtuple.linux import sockopt
+from fourtuple.linux.addresses import packed
 from fourtuple.linux.sysctl import write
 from fourtuple.linux.tcp_info import TcpState
 from fourtuple.load.engine.arrivals import Arrivals
+from fourtuple.load.engine.client import Flows
 from fourtuple.load.engine.crr import CrrClient
 from fourtuple.load.engine.echo import EchoServer
 from fourtuple.load.engine.rr import RrClient
@@ -241,6 +243,34 @@ class TestPorts:
                 assert failures(load) == {errno.EADDRNOTAVAIL: 3}
                 assert load.alive == 100
                 assert lane.space.leased == 100
+        assert lane.space.census() == (100, 0, 0, 0, 0)
+
+    @CLIENTS
+    def test_a_port_of_a_connection_that_was_refused_comes_back(self, client: type[CrrClient | RrClient]) -> None:
+        lane = open_lanes([HOSTS[socket.AF_INET]], [])
+        load = client(flows(5, lanes=lane), request=1, response=1)
+        finish(load)
+        assert (failures(load), load.kernel_choices) == ({errno.ECONNREFUSED: 5}, 0)
+        assert lane.space.census() == (100, 0, 0, 0, 0)
+
+    def test_a_port_without_a_route_comes_back(self) -> None:
+        lane = open_lanes(["203.0.113.1"], [])
+        load = CrrClient(
+            Flows(
+                family=socket.AF_INET,
+                destinations=[packed(socket.AF_INET, ("203.0.113.1", PORT))],
+                sources=[],
+                destination_of=[0],
+                source_of=[-1],
+                options=[],
+                reset=True,
+                lanes=lane,
+            ),
+            request=1,
+            response=1,
+        )
+        finish(load)
+        assert failures(load) == {errno.ENETUNREACH: 1}
         assert lane.space.census() == (100, 0, 0, 0, 0)
 
     def test_ports_of_others_are_learnt(self) -> None:

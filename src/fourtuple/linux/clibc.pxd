@@ -8,6 +8,7 @@ cdef extern from "<time.h>" nogil:
         long tv_sec
         long tv_nsec
     int clock_gettime(int, timespec*)
+    int nanosleep(const timespec*, timespec*)
     int CLOCK_MONOTONIC
 
 cdef extern from "<unistd.h>" nogil:
@@ -63,6 +64,12 @@ cdef inline long long now() noexcept nogil:
     clock_gettime(CLOCK_MONOTONIC, &time)
     return time.tv_sec * 1000000000LL + time.tv_nsec
 
+cdef inline void pause(long long nanoseconds) noexcept nogil:
+    cdef timespec length
+    length.tv_sec = nanoseconds // 1000000000
+    length.tv_nsec = nanoseconds % 1000000000
+    nanosleep(&length, NULL)
+
 cdef inline long long whole(double value) noexcept nogil:
     return <long long>value
 
@@ -110,6 +117,13 @@ cdef inline int set_option(
 cdef inline int set_number(int fd, int level, int name, int value) noexcept nogil:
     return <int>_result(setsockopt(fd, level, name, &value, sizeof(value)))
 
+cdef inline int get_number(int fd, int level, int name) noexcept nogil:
+    cdef int value = 0
+    cdef unsigned int size = sizeof(value)
+    if getsockopt(fd, level, name, &value, &size) < 0:
+        return -errno
+    return value
+
 cdef inline int set_one_port(int fd, int port) noexcept nogil:
     cdef unsigned int bounds = <unsigned int>port << 16 | <unsigned int>port
     return <int>_result(setsockopt(fd, SOL_IP, 51, &bounds, sizeof(bounds)))  # IP_LOCAL_PORT_RANGE
@@ -135,11 +149,7 @@ cdef inline int tcp_info_head(int fd) noexcept nogil:
     return head[0] | head[5] << 8
 
 cdef inline int pending_error(int fd) noexcept nogil:
-    cdef int error = 0
-    cdef unsigned int size = sizeof(error)
-    if getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0:
-        return -errno
-    return error
+    return get_number(fd, SOL_SOCKET, SO_ERROR)
 
 cdef inline int unread_bytes(int fd) noexcept nogil:
     cdef int unread

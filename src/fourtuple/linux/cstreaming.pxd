@@ -7,12 +7,6 @@ cdef extern from "<errno.h>" nogil:
 cdef extern from "<string.h>" nogil:
     void* memset(void*, int, size_t)
 
-cdef extern from "<time.h>" nogil:
-    cdef struct timespec:
-        long tv_sec
-        long tv_nsec
-    int nanosleep(const timespec*, timespec*)
-
 cdef extern from "<sys/mman.h>" nogil:
     void* mmap(void*, size_t, int, int, int, long)
     int munmap(void*, size_t)
@@ -49,12 +43,6 @@ cdef packed struct tcp_receive:
     unsigned long long copybuf_address
     int copybuf_len
     unsigned int flags
-
-cdef inline void pause(long long nanoseconds) noexcept nogil:
-    cdef timespec time
-    time.tv_sec = nanoseconds // 1000000000
-    time.tv_nsec = nanoseconds % 1000000000
-    nanosleep(&time, NULL)
 
 cdef inline int reap(int fd, unsigned long long[::1] sends) noexcept nogil:
     cdef unsigned char control[128]

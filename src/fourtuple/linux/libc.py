@@ -42,6 +42,11 @@ def now() -> int:
     return time.monotonic_ns()
 
 
+def pause(nanoseconds: int) -> None:
+    """Sleep for so long, or until a signal comes."""
+    time.sleep(nanoseconds / 1e9)
+
+
 def whole(value: float) -> int:
     """The whole part of a number that a 64-bit integer holds."""
     return int(value)
@@ -111,6 +116,12 @@ def set_number(fd: int, level: int, name: int, value: int) -> int:
     return _set(fd, level, name, struct.pack("i", value))
 
 
+def get_number(fd: int, level: int, name: int) -> int:
+    """getsockopt() of an int that is not below 0."""
+    error, value = _get(fd, level, name, 4)
+    return error or int.from_bytes(value, "little")
+
+
 def set_one_port(fd: int, port: int) -> int:
     """Narrow the local port range (IP_LOCAL_PORT_RANGE) to one port."""
     return _set(fd, socket.SOL_IP, IP_LOCAL_PORT_RANGE, struct.pack("I", port << 16 | port))
@@ -135,8 +146,7 @@ def tcp_info_head(fd: int) -> int:
 
 def pending_error(fd: int) -> int:
     """SO_ERROR: the number of the error that a socket met, which is thereby told; 0 for none."""
-    error, value = _get(fd, socket.SOL_SOCKET, socket.SO_ERROR, 4)
-    return error or int.from_bytes(value, "little")
+    return get_number(fd, socket.SOL_SOCKET, socket.SO_ERROR)
 
 
 def unread_bytes(fd: int) -> int:

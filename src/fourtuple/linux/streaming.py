@@ -15,7 +15,6 @@ import mmap
 import os
 import socket
 import struct
-import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -38,11 +37,6 @@ _RECVERR = {(socket.SOL_IP, 11), (socket.IPPROTO_IPV6, 25)}
 # The head of struct tcp_zerocopy_receive: address, length, recv_skip_hint, inq, err, copybuf_address, copybuf_len,
 # flags. Kernels take any length of it.
 _RECEIVE = struct.Struct("=QIIIiQiI")
-
-
-def pause(nanoseconds: int) -> None:
-    """Sleep for so long, or until a signal comes."""
-    time.sleep(nanoseconds / 1e9)
 
 
 def reap(fd: int, sends: array[int]) -> int:

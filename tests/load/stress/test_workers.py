@@ -16,7 +16,7 @@ from fourtuple.linux.addresses import packed
 from fourtuple.linux.netns import NetworkNamespace
 from fourtuple.linux.sockopt import reset_on_close, set_port_range
 from fourtuple.load.engine.lanes import Lane
-from fourtuple.load.stress import calls, client, dumper, server
+from fourtuple.load.stress import client, dumper, server
 from fourtuple.load.stress.cells import Cells, ClientCell, DumperCell, ServerCell, failures
 from fourtuple.load.stress.client import ChoosingClient, Client
 from fourtuple.load.stress.dumper import Dumper
@@ -259,10 +259,10 @@ def test_a_dump_takes_as_many_datagrams_as_it_needs() -> None:
 
 def test_the_calls_do_what_their_names_say() -> None:
     with socket.socket() as sock:
-        asked = calls.get_option(sock.fileno(), socket.SOL_SOCKET, socket.SO_SNDBUF)
+        asked = libc.get_number(sock.fileno(), socket.SOL_SOCKET, socket.SO_SNDBUF)
         assert asked == sock.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
-    assert calls.get_option(-1, socket.SOL_SOCKET, socket.SO_SNDBUF) == -errno.EBADF
-    calls.pause(1)
+    assert libc.get_number(-1, socket.SOL_SOCKET, socket.SO_SNDBUF) == -errno.EBADF
+    libc.pause(1)
 
 
 def test_the_range_of_these_tests_is_ten_ports() -> None:

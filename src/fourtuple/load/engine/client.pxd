@@ -4,22 +4,21 @@ cimport cython
 
 cimport fourtuple.linux.clibc as libc
 from fourtuple.load.engine.arrivals cimport Arrivals
+from fourtuple.load.engine.chooser cimport PortChooser
 from fourtuple.load.engine.histogram cimport Histogram
-from fourtuple.load.engine.lanes cimport Lane
 from fourtuple.load.engine.loop cimport Loop
 from fourtuple.load.engine.options cimport SocketOptions
 
 cdef unsigned int _IN, _OUT
-cdef int _EAGAIN, _EINPROGRESS, _EADDRNOTAVAIL
-cdef int _SOL_IP, _IP_BIND_ADDRESS_NO_PORT, _IP_LOCAL_PORT_RANGE, _STREAM
-cdef int _TRIES
-cdef int _FREED, _TIME_WAIT, _TIME_WAIT_KEPT, _TAKEN, _OUTSIDE, _CLOSE_WAIT
+cdef int _EAGAIN, _EINPROGRESS
+cdef int _SOL_IP, _IP_BIND_ADDRESS_NO_PORT, _STREAM
+cdef int _FREED, _TIME_WAIT, _TIME_WAIT_KEPT, _CLOSE_WAIT
 
 cdef class Client(Loop):
     cdef readonly int flows, alive, log
     cdef readonly int[::1] logged
     cdef readonly long long[::1] log_moments, log_latencies
-    cdef readonly unsigned long long limit, transactions, kernel_choices, refused_ports
+    cdef readonly unsigned long long limit, transactions
     cdef readonly Histogram latency, connecting, requesting, closing
     cdef readonly unsigned long long[::1] done
     cdef readonly Arrivals arrivals
@@ -28,7 +27,7 @@ cdef class Client(Loop):
     cdef const unsigned char[::1] _addresses
     cdef int[::1] _destination_of, _source_of, _fd, _port, _idle
     cdef long long[::1] _begun, _dialled
-    cdef Lane _lanes
+    cdef PortChooser _chooser
     cdef SocketOptions _options
 
     cdef void _begin(self, int slot) noexcept nogil
@@ -48,12 +47,8 @@ cdef class Client(Loop):
     cdef int _dial(self, int slot) noexcept nogil
     @cython.locals(code=int, source=int, start=int)
     cdef int _prepare(self, int fd, int slot) noexcept nogil
-    @cython.locals(start=int)
+    @cython.locals(start=int, code=int)
     cdef int _connect(self, int fd, int slot) noexcept nogil
-    @cython.locals(lane=int, port=int, code=int)
-    cdef int _connect_chosen(self, int fd, int slot) noexcept nogil
-    @cython.locals(port=int)
-    cdef void _keep_kernel_choice(self, int fd, int slot) noexcept nogil
     @cython.locals(fd=int, port=int, how=int)
     cdef void _hang_up(self, int slot) noexcept nogil
     @cython.locals(head=int, state=int)

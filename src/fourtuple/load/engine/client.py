@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, cast
 
 from fourtuple.linux import libc
 
+from .chooser import PortChooser
 from .histogram import Histogram
 from .loop import Loop
 from .options import Option, SocketOptions
@@ -35,18 +36,13 @@ _IN = select.EPOLLIN
 _OUT = select.EPOLLOUT
 _EAGAIN = errno.EAGAIN
 _EINPROGRESS = errno.EINPROGRESS
-_EADDRNOTAVAIL = errno.EADDRNOTAVAIL
 _SOL_IP = socket.SOL_IP
 _IP_BIND_ADDRESS_NO_PORT = 24
-_IP_LOCAL_PORT_RANGE = 51
 _STREAM = socket.SOCK_STREAM | socket.SOCK_NONBLOCK
 
-_TRIES = 64  # ports proposed for one connection before the kernel chooses, as `fourtuple.ports.registry.Limits` has it
 _FREED = 0
 _TIME_WAIT = 1
 _TIME_WAIT_KEPT = 2
-_TAKEN = 0
-_OUTSIDE = 1
 _CLOSE_WAIT = 8
 
 
@@ -81,8 +77,7 @@ class Client(Loop):
     ``transactions`` are complete ones, ``done`` those of each flow; ``alive`` flows are not dead; ``started``
     tells that each has begun. ``connecting``,
     ``requesting`` and ``closing`` are histograms of the parts of a transaction, ``latency`` of the whole: from the end
-    of the flow's transaction before, or from the intended start in an open loop. ``kernel_choices`` counts connections
-    whose port the kernel chose although there are lanes, ``refused_ports`` proposals that it did not take.
+    of the flow's transaction before, or from the intended start in an open loop.
     """
 
     def __init__(self, flows: Flows, *, limit: int = 0, arrivals: Arrivals | None = None, log: int = 0) -> None:
@@ -92,8 +87,6 @@ class Client(Loop):
         self.alive = count
         self.limit = limit
         self.transactions = 0
-        self.kernel_choices = 0
-        self.refused_ports = 0
         self.latency = Histogram()
         self.connecting = Histogram()
         self.requesting = Histogram()
@@ -115,7 +108,7 @@ class Client(Loop):
         self._sources = len(flows.sources)
         self._destination_of = array("i", flows.destination_of)
         self._source_of = array("i", flows.source_of)
-        self._lanes = cast("Lane", flows.lanes)
+        self._chooser = PortChooser(cast("Lane", flows.lanes))
         self._chooses = flows.lanes is not None
         self._fd = array("i", [-1] * count)
         self._port = array("i", bytes(4 * count))
@@ -123,6 +116,16 @@ class Client(Loop):
         self._dialled = array("q", bytes(8 * count))
         self._idle = array("i", bytes(4 * count))
         self._idle_count = 0
+
+    @property
+    def kernel_choices(self) -> int:
+        """Connections whose port the kernel chose although there are lanes."""
+        return self._chooser.kernel_choices
+
+    @property
+    def refused_ports(self) -> int:
+        """Proposed ports that the kernel did not take."""
+        return self._chooser.refused_ports
 
     @property
     def overdue(self) -> int:
@@ -217,7 +220,7 @@ class Client(Loop):
             libc.set_reset_on_close(fd)
         code = self._prepare(fd, slot)
         if code == 0:
-            code = self._connect_chosen(fd, slot) if self._chooses else self._connect(fd, slot)
+            code = self._connect(fd, slot)
         if code == -_EINPROGRESS:
             return 0
         if code < 0:
@@ -237,39 +240,11 @@ class Client(Loop):
 
     def _connect(self, fd: int, slot: int) -> int:
         start = self._destination_of[slot] * self._address_size
-        return libc.connect(fd, self._addresses, start, self._address_size)
-
-    def _connect_chosen(self, fd: int, slot: int) -> int:
-        # From a port of the lane; from one of the kernel's choice when it has none left.
-        lane = self._lane(slot)
-        for _ in range(_TRIES):
-            port = self._lanes.take(lane, libc.now() * 1e-9)
-            if port == 0:
-                break
-            libc.set_one_port(fd, port)
-            code = self._connect(fd, slot)
-            if code == -_EADDRNOTAVAIL:
-                self._lanes.reject(lane, port, _TAKEN, libc.now() * 1e-9)
-                self.refused_ports += 1
-                continue
-            if libc.local_port(fd) == port:
-                self._port[slot] = port
-            else:
-                # The kernel ignores a port outside its own range, which may have changed.
-                self._lanes.reject(lane, port, _OUTSIDE, libc.now() * 1e-9)
-                self._keep_kernel_choice(fd, slot)
-            return code
-        libc.set_number(fd, _SOL_IP, _IP_LOCAL_PORT_RANGE, 0)
-        code = self._connect(fd, slot)
-        if code == 0 or code == -_EINPROGRESS:
-            self._keep_kernel_choice(fd, slot)
+        if not self._chooses:
+            return libc.connect(fd, self._addresses, start, self._address_size)
+        code = self._chooser.connect(self._lane(slot), fd, self._addresses, start, self._address_size)
+        self._port[slot] = self._chooser.port
         return code
-
-    def _keep_kernel_choice(self, fd: int, slot: int) -> None:
-        self.kernel_choices += 1
-        port = libc.local_port(fd)
-        if port > 0 and self._lanes.adopt(self._lane(slot), port):
-            self._port[slot] = port
 
     def _hang_up(self, slot: int) -> None:
         # Close the slot's socket, if it has one, and give its port back.
@@ -282,7 +257,7 @@ class Client(Loop):
         self._port[slot] = 0
         libc.close(fd)
         if port:
-            self._lanes.release(self._lane(slot), port, how, libc.now() * 1e-9)
+            self._chooser.release(self._lane(slot), port, how)
 
     def _how(self, fd: int) -> int:
         # As `fourtuple.ports.closing` has it, for connections on which this end never shuts down before it closes.

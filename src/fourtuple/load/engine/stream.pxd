@@ -3,7 +3,6 @@
 cimport cython
 
 cimport fourtuple.linux.clibc as libc
-cimport fourtuple.linux.cstreaming as streaming
 from fourtuple.load.engine.loop cimport Loop
 from fourtuple.load.engine.stream_reader cimport Reader
 from fourtuple.load.engine.stream_writer cimport Writer

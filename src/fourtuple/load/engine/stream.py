@@ -10,7 +10,7 @@ import errno
 import select
 from typing import TYPE_CHECKING
 
-from fourtuple.linux import libc, streaming
+from fourtuple.linux import libc
 
 from .loop import Loop
 
@@ -106,7 +106,7 @@ class Stream:
         moment = libc.now()
         end = moment + self._delay
         while moment < end and not loop.stopped:
-            streaming.pause(min(end - moment, _LONGEST))
+            libc.pause(min(end - moment, _LONGEST))
             moment = libc.now()
 
 

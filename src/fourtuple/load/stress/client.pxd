@@ -3,14 +3,13 @@
 cimport cython
 
 cimport fourtuple.linux.clibc as libc
-cimport fourtuple.load.stress.ccalls as calls
-from fourtuple.load.engine.lanes cimport Lane
+from fourtuple.load.engine.chooser cimport PortChooser
 from fourtuple.load.stress.worker cimport Worker
 
 cdef int _ROUNDS, _CONNECTIONS, _HELD, _MOST_HELD, _KERNEL_CHOICES, _REFUSED_PORTS, _MOST_SOCKETS
 cdef int _SOCKET, _CONNECT, _RECEIVE
-cdef int _AF_INET, _SOCK_STREAM, _SHUT_RDWR, _SOL_IP, _IP_LOCAL_PORT_RANGE, _EADDRNOTAVAIL, _ECONNREFUSED
-cdef int _ADDRESS_SIZE, _PAUSE, _TRIES, _FREED, _TAKEN, _OUTSIDE
+cdef int _AF_INET, _SOCK_STREAM, _SHUT_RDWR, _EADDRNOTAVAIL, _ECONNREFUSED
+cdef int _ADDRESS_SIZE, _PAUSE, _FREED
 
 cdef class Client(Worker):
     cdef const unsigned char[::1] _address
@@ -28,12 +27,9 @@ cdef class Client(Worker):
     cdef int _connect(self, int fd, int place) noexcept nogil
 
 cdef class ChoosingClient(Client):
-    cdef Lane _lane
+    cdef PortChooser _chooser
     cdef int[::1] _ports
 
-    @cython.locals(port=int, code=int)
+    @cython.locals(code=int)
     cdef int _connect(self, int fd, int place) noexcept nogil
-    cdef void _reject(self, int port, int reason) noexcept nogil
-    @cython.locals(port=int)
-    cdef void _adopt(self, int fd, int place) noexcept nogil
     cdef void _close(self, int place) noexcept nogil

@@ -8,8 +8,9 @@ from array import array
 from typing import TYPE_CHECKING
 
 from fourtuple.linux import libc
+from fourtuple.load.engine.chooser import PortChooser
+from fourtuple.ports.space import How
 
-from . import calls
 from .cells import ClientCell
 from .worker import Worker
 
@@ -33,20 +34,13 @@ _RECEIVE = 2
 _AF_INET = socket.AF_INET
 _SOCK_STREAM = socket.SOCK_STREAM
 _SHUT_RDWR = socket.SHUT_RDWR
-_SOL_IP = socket.SOL_IP
-_IP_LOCAL_PORT_RANGE = 51
 _EADDRNOTAVAIL = errno.EADDRNOTAVAIL
 _ECONNREFUSED = errno.ECONNREFUSED
 _ADDRESS_SIZE = 16
 _MOST_SOCKETS = 100_000  # held at once
 _PAUSE = 10_000_000  # nanoseconds until connect() is tried again after an error that is no lack of anything
 
-_TRIES = 64  # ports proposed for one connection before the kernel chooses
-# `fourtuple.ports.space.How` and `Reason`, as C constants. The server closes first, so no port of ours waits; if the
-# last of a round does now and then, that costs a refused try.
-_FREED = 0
-_TAKEN = 0
-_OUTSIDE = 1
+_FREED = How.FREED
 
 
 class Client(Worker):
@@ -71,7 +65,7 @@ class Client(Worker):
                 # Another error of connect() may pass, so this place is tried again.
                 if code == -_EADDRNOTAVAIL or code == -_ECONNREFUSED or self._fds[place] < 0:
                     break
-                calls.pause(_PAUSE)
+                libc.pause(_PAUSE)
                 continue
             place += 1
             self._cells[_HELD] = place
@@ -119,46 +113,19 @@ class ChoosingClient(Client):
 
     def __init__(self, address: bytes, size: int, lane: Lane, cells: Cells) -> None:
         super().__init__(address, size, cells)
-        self._lane = lane
+        self._chooser = PortChooser(lane)
         self._ports = array("i", bytes(4 * _MOST_SOCKETS))
 
     def _connect(self, fd: int, place: int) -> int:
-        self._ports[place] = 0
-        for _ in range(_TRIES):
-            port = self._lane.take(0, libc.now() * 1e-9)
-            if port == 0:
-                break
-            libc.set_one_port(fd, port)
-            code = libc.connect(fd, self._address, 0, _ADDRESS_SIZE)
-            if code == -_EADDRNOTAVAIL:
-                self._reject(port, _TAKEN)
-                continue
-            if code < 0:
-                self._lane.release(0, port, _FREED, libc.now() * 1e-9)
-            elif libc.local_port(fd) == port:
-                self._ports[place] = port
-            else:
-                # The kernel ignores a port outside its own range, which may have changed.
-                self._reject(port, _OUTSIDE)
-                self._adopt(fd, place)
-            return code
-        libc.set_number(fd, _SOL_IP, _IP_LOCAL_PORT_RANGE, 0)
-        code = libc.connect(fd, self._address, 0, _ADDRESS_SIZE)
-        if code == 0:
-            self._adopt(fd, place)
+        code = self._chooser.connect(0, fd, self._address, 0, _ADDRESS_SIZE)
+        self._ports[place] = self._chooser.port
+        self._cells[_KERNEL_CHOICES] = self._chooser.kernel_choices
+        self._cells[_REFUSED_PORTS] = self._chooser.refused_ports
         return code
-
-    def _reject(self, port: int, reason: int) -> None:
-        self._lane.reject(0, port, reason, libc.now() * 1e-9)
-        self._cells[_REFUSED_PORTS] += 1
-
-    def _adopt(self, fd: int, place: int) -> None:
-        self._cells[_KERNEL_CHOICES] += 1
-        port = libc.local_port(fd)
-        if port > 0 and self._lane.adopt(0, port):
-            self._ports[place] = port
 
     def _close(self, place: int) -> None:
         Client._close(self, place)
         if self._ports[place]:
-            self._lane.release(0, self._ports[place], _FREED, libc.now() * 1e-9)
+            # The server closes first, so no port of ours waits; if the last of a round does now and then, that costs a
+            # refused try.
+            self._chooser.release(0, self._ports[place], _FREED)

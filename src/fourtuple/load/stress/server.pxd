@@ -3,7 +3,6 @@
 cimport cython
 
 cimport fourtuple.linux.clibc as libc
-cimport fourtuple.load.stress.ccalls as calls
 from fourtuple.load.stress.worker cimport Worker
 
 cdef int _ACCEPTED, _ACCEPT, _SEND, _SOL_SOCKET, _SO_SNDBUF, _IPPROTO_TCP, _TCP_QUICKACK

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from fourtuple.linux import libc
 
-from . import calls
 from .cells import ServerCell
 from .worker import Worker
 
@@ -47,7 +46,7 @@ class Server(Worker):
     def _serve(self, fd: int) -> None:
         # getsockname() and the options are there for their cost: stress-ng asks for them and ignores the answers.
         libc.local_port(fd)
-        calls.get_option(fd, _SOL_SOCKET, _SO_SNDBUF)
+        libc.get_number(fd, _SOL_SOCKET, _SO_SNDBUF)
         libc.set_number(fd, _IPPROTO_TCP, _TCP_QUICKACK, 1)
         sent = libc.send(fd, self._message, 0, self._size, 0)
         if sent < 0:
