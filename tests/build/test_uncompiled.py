@@ -36,7 +36,7 @@ def test_no_module_is_compiled(environment: dict[str, str]) -> None:
 
 @pytest.mark.pure
 def test_the_port_spaces_pass_their_tests(environment: dict[str, str]) -> None:
-    # Without a limit an uncompiled space must stay with one thread.
+    # An uncompiled space must stay with one thread.
     tests = run(
         environment,
         "-m",
@@ -44,7 +44,7 @@ def test_the_port_spaces_pass_their_tests(environment: dict[str, str]) -> None:
         "-q",
         "tests/ports",
         "-k",
-        "not threads_never_share and not machine and not is_compiled",
+        "not test_threads and not machine and not is_compiled",
     )
     assert tests.returncode == 0, tests.stdout
 

@@ -399,7 +399,6 @@ def test_threads_never_share_a_port(ticking: Callable[[], float], sysctls: Sysct
 
 @pytest.mark.usefixtures("frequent_switches")
 def test_threads_keep_to_a_limit_together(ticking: Callable[[], float], sysctls: Sysctls) -> None:
-    # Within a limit all that threads do holds the lock, so that this holds uncompiled too.
     most = 2 * THREADS
     space = make_space(ticking, sysctls, most=most)
 
