@@ -72,7 +72,7 @@ def test_durations_have_units() -> None:
         ("foo", "unexpected extra argument (foo)"),
         ("--listen-backlog 1000000000", "is above net.core.somaxconn"),
         ("--arrivals odd", "'odd' is none of even, poisson"),
-        ("--engine io_uring", "'io_uring' is none of epoll"),
+        ("--engine select", "'select' is none of epoll, io_uring"),
     ],
 )
 def test_wrong_usage_is_status_2_and_prints_no_options(command_line: str, message: str) -> None:

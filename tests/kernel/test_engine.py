@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import errno
+import os
 import resource
+import select
 import socket
+import threading
 from collections import Counter
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
@@ -62,6 +65,24 @@ def test_a_connection_for_each_transaction_or_one_for_all() -> None:
         finish(RrClient(flows(1), request=1, response=1, limit=20))
         until(lambda: server.open == 0)
     assert server.connections == 21
+
+
+def test_the_wait_at_the_gate_is_no_part_of_connecting() -> None:
+    load = RrClient(flows(5), request=1, response=1)
+    opening = os.eventfd(0)
+    with echo() as server, select.epoll() as gate:
+        gate.register(opening, select.EPOLLIN)
+        thread = threading.Thread(target=load.run, args=[gate.fileno()])
+        thread.start()
+        until(lambda: load.started and server.open == 5)
+        assert (load.connecting.count, load.transactions) == (5, 0)
+        os.eventfd_write(opening, 1)
+        until(lambda: load.transactions > 0)
+        load.stop()
+        thread.join(PATIENCE)
+        load.close()
+    os.close(opening)
+    assert load.connecting.count == 5
 
 
 def test_the_parts_of_a_transaction_make_the_whole() -> None:

@@ -14,8 +14,10 @@ cdef class CrrClient(Client):
     cdef int[::1] _sent, _got, _broken
     cdef long long[::1] _connected
 
-    @cython.locals(code=int, waiting=bint)
+    @cython.locals(code=int)
     cdef void _begin(self, int slot) noexcept nogil
+    @cython.locals(code=int, waiting=bint)
+    cdef int _open(self, int slot) noexcept nogil
     @cython.locals(sent=int)
     cdef int _write(self, int slot) noexcept nogil
     @cython.locals(code=int, got=int)

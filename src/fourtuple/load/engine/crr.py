@@ -52,14 +52,19 @@ class CrrClient(Client):
         self._connected[slot] = 0
         self._sent[slot] = 0
         self._got[slot] = 0
+        code = self._open(slot)
+        if code < 0:
+            self._give_up(slot, code)
+
+    def _open(self, slot: int) -> int:
+        # Connect and send: 0, or -errno.
         code = self._dial(slot)
         if code == 0:
             code = self._write(slot)
         if code == 0:
             waiting = self._sent[slot] < self._request
             code = libc.watch(self.epoll, self._fd[slot], _IN | _OUT if waiting else _IN, slot)
-        if code < 0:
-            self._give_up(slot, code)
+        return code
 
     def _write(self, slot: int) -> int:
         sent = libc.send(self._fd[slot], self._buffer, 0, self._request - self._sent[slot], 0)

@@ -22,6 +22,7 @@ cdef class Loop:
     cdef void _start(self) noexcept nogil
     cdef void _set_off(self) noexcept nogil
     cdef long long _pass_time(self) noexcept nogil
+    cdef int _wait(self, long long timeout) noexcept nogil
     cdef void _ready(self, int slot, unsigned int events) noexcept nogil
     cdef void _finish(self) noexcept nogil
     cdef void _fail(self, int code) noexcept nogil

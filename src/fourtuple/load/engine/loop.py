@@ -72,7 +72,7 @@ class Loop:
             timeout = self._pass_time()
             if timeout < 0 or timeout > _LONGEST:
                 timeout = _LONGEST
-            count = libc.wait(self.epoll, self._slots, self._events, timeout)
+            count = self._wait(timeout)
             self.rounds += 1
             for place in range(count):
                 if self.stopped:
@@ -90,6 +90,10 @@ class Loop:
     def _pass_time(self) -> int:
         # Before each wait; returns how long to wait at most, in nanoseconds, -1 for as long as there are no events.
         return -1
+
+    def _wait(self, timeout: int) -> int:
+        # Wait as many nanoseconds at most; how many of ``_slots`` and ``_events`` are to be handled, or -errno.
+        return libc.wait(self.epoll, self._slots, self._events, timeout)
 
     def _ready(self, slot: int, events: int) -> None:
         # Something happened to a slot; ``events`` are those of epoll.

@@ -6,7 +6,7 @@ cimport fourtuple.linux.clibc as libc
 from fourtuple.load.engine.client cimport Client
 
 cdef unsigned int _IN, _OUT
-cdef int _EAGAIN
+cdef int _EAGAIN, _ESTABLISHED, _THERE, _AWAITED, _MEASURED
 
 cdef class RrClient(Client):
     cdef int _request, _response, _waiting_count
@@ -17,6 +17,8 @@ cdef class RrClient(Client):
 
     @cython.locals(code=int)
     cdef void _admit(self, int slot, long long moment) noexcept nogil
+    @cython.locals(code=int)
+    cdef int _open(self, int slot) noexcept nogil
     @cython.locals(timeout="long long", moment="long long", rest="long long", place=int, slot=int)
     cdef long long _pass_time(self) noexcept nogil
     cdef void _go_on(self, int slot, long long moment) noexcept nogil
@@ -24,7 +26,11 @@ cdef class RrClient(Client):
     cdef void _begin(self, int slot) noexcept nogil
     @cython.locals(sent=int)
     cdef int _write(self, int slot) noexcept nogil
-    @cython.locals(code=int, got=int, moment="long long")
+    @cython.locals(code=int, got=int)
     cdef void _ready(self, int slot, unsigned int events) noexcept nogil
-    @cython.locals(code=int, moment="long long")
+    @cython.locals(moment="long long")
+    cdef void _complete(self, int slot) noexcept nogil
+    @cython.locals(code=int)
+    cdef void _look_at_connection(self, int slot) noexcept nogil
+    @cython.locals(moment="long long")
     cdef void _connected(self, int slot) noexcept nogil

@@ -166,6 +166,8 @@ class Tcp(Common):
 class Transactions(Tcp):
     """What tcp_crr and tcp_rr understand."""
 
+    engine: str = our_flag(choice("epoll", "io_uring"), "epoll", "what the event loops are made of")
+
     request_size: int = flag(INTEGER, 1, "bytes of a request", letter="Q")
     response_size: int = flag(INTEGER, 1, "bytes of a response", letter="R")
     percentiles: tuple[float, ...] = flag(PERCENTILES, (), "percentiles of the latency to print", letter="p")

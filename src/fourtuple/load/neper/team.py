@@ -22,6 +22,7 @@ class Team:
         self.workers = workers
         self._bell = bell
         self._ended: list[Worker] = []
+        self._failures: list[OSError] = []
         # Loops that have started wait at it, or they would take the processors from those that have not.
         self._gate = select.epoll()
         self._open = os.eventfd(0, os.EFD_CLOEXEC)
@@ -42,13 +43,15 @@ class Team:
             ) from error
 
     def go(self) -> None:
-        """Let all loops go on."""
-        os.eventfd_write(self._open, 1)
+        """Let all loops go on. Raises the OSError with which one of them could not start."""
+        if self._failures:
+            raise self._failures[0]
+        self._open_gate()
 
     @property
     def started(self) -> bool:
-        """Whether all loops wait for ``go``, or have gone, or have ended."""
-        return all(worker.loop.started for worker in self.workers)
+        """Whether all loops wait for ``go``, or have gone, or one could not start."""
+        return bool(self._failures) or all(worker.loop.started for worker in self.workers)
 
     def pin(self) -> None:
         """Keep thread i on allowed CPU i, and begin again where there are no more."""
@@ -70,7 +73,7 @@ class Team:
         """Stop all loops and wait for their threads."""
         for worker in self.workers:
             worker.loop.stop()
-        self.go()
+        self._open_gate()
         for thread in self._threads:
             if thread.ident is not None:
                 thread.join()
@@ -85,6 +88,11 @@ class Team:
     def _run(self, worker: Worker) -> None:
         try:
             worker.loop.run(self._gate.fileno())
+        except OSError as error:
+            self._failures.append(error)
         finally:
             self._ended.append(worker)
             self._bell.ring()
+
+    def _open_gate(self) -> None:
+        os.eventfd_write(self._open, 1)

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, TypeVar
 
 from fourtuple.load.engine.arrivals import Arrivals
 from fourtuple.load.engine.client import Client
-from fourtuple.load.engine.crr import CrrClient
-from fourtuple.load.engine.echo import EchoServer
-from fourtuple.load.engine.rr import RrClient
 
 from .checks import at_least
 from .counters import Counters
+from .engines import ENGINES, Engine
 from .options import Crr, Rr, Transactions
 from .program import ClientShare, Figures, Line, Plan, Program, Traffic, Worker
 from .rtt_log import write_rtt_log
 from .sockets import SocketOption, fastopen_option, reuseaddr_option, shared_options
 
 if TYPE_CHECKING:
+    from fourtuple.load.engine.echo import EchoServer
     from fourtuple.load.engine.histogram import Histogram
+    from fourtuple.load.engine.uring_echo import UringEchoServer
 
 OptionsT = TypeVar("OptionsT", bound=Transactions, covariant=True)
 
@@ -81,13 +81,13 @@ class TransactionClient(Worker):
 class TransactionServer(Worker):
     """A thread of a server."""
 
-    def __init__(self, server: EchoServer, options: Transactions) -> None:
+    def __init__(self, server: EchoServer | UringEchoServer, options: Transactions) -> None:
         self._server = server
         self._request = options.request_size
         self._response = options.response_size
 
     @property
-    def loop(self) -> EchoServer:
+    def loop(self) -> EchoServer | UringEchoServer:
         """What the thread runs."""
         return self._server
 
@@ -127,6 +127,11 @@ class TransactionProgram(Program[OptionsT]):
             at_least(options, name, 1)
         if options.log_rtt:
             at_least(options, "logrtt_entries_per_flow", 1)
+        if options.engine == "io_uring" and options.ports != "kernel":
+            raise ValueError(
+                f"--engine io_uring and --ports {options.ports} exclude each other: the kernel does not tell which "
+                f"port a connection of an io_uring got; use --engine epoll"
+            )
 
     @property
     def things(self) -> str:
@@ -159,15 +164,19 @@ class TransactionProgram(Program[OptionsT]):
             poisson = self.options.arrivals == "poisson"
             arrivals = Arrivals(share.rate, phase=share.phase, poisson=poisson, seed=share.thread + 1)
         log = self.options.logrtt_entries_per_flow if self.options.log_rtt else 0
-        return TransactionClient(self._engine(share, arrivals, log), self.options)
+        return TransactionClient(self._loop(share, arrivals, log), self.options)
 
     @abstractmethod
-    def _engine(self, share: ClientShare, arrivals: Arrivals | None, log: int) -> Client: ...
+    def _loop(self, share: ClientShare, arrivals: Arrivals | None, log: int) -> Client: ...
+
+    @property
+    def _engine(self) -> Engine:
+        return ENGINES[self.options.engine]
 
     def server(self, listeners: Sequence[int]) -> Worker:
         """One that answers on all of the listeners."""
         sizes = self.options
-        server = EchoServer(listeners, request=sizes.request_size, response=sizes.response_size)
+        server = self._engine.server(listeners, request=sizes.request_size, response=sizes.response_size)
         return TransactionServer(server, sizes)
 
     def statistics(self, figures: Figures) -> Iterator[Line]:
@@ -208,8 +217,8 @@ class TcpCrr(TransactionProgram[Crr]):
         """The client alone, as with neper."""
         return self.options.client
 
-    def _engine(self, share: ClientShare, arrivals: Arrivals | None, log: int) -> Client:
-        return CrrClient(
+    def _loop(self, share: ClientShare, arrivals: Arrivals | None, log: int) -> Client:
+        return self._engine.crr(
             share.flows,
             request=self.options.request_size,
             response=self.options.response_size,
@@ -248,8 +257,8 @@ class TcpRr(TransactionProgram[Rr]):
         """--reuseaddr besides; listeners have it anyway."""
         return super().client_options() + ([reuseaddr_option()] if self.options.reuseaddr else [])
 
-    def _engine(self, share: ClientShare, arrivals: Arrivals | None, log: int) -> Client:
-        return RrClient(
+    def _loop(self, share: ClientShare, arrivals: Arrivals | None, log: int) -> Client:
+        return self._engine.rr(
             share.flows,
             request=self.options.request_size,
             response=self.options.response_size,
