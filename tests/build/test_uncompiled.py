@@ -51,7 +51,7 @@ def test_the_port_spaces_pass_their_tests(environment: dict[str, str]) -> None:
 
 @pytest.mark.pure
 def test_what_the_loops_record_passes_its_tests(environment: dict[str, str]) -> None:
-    tests = run(environment, "-m", "pytest", "-q", "tests/load/engine")
+    tests = run(environment, "-m", "pytest", "-q", "tests/load/engine", "tests/load/stress")
     assert tests.returncode == 0, tests.stdout
 
 
@@ -61,6 +61,9 @@ def test_what_the_loops_record_passes_its_tests(environment: dict[str, str]) -> 
     [
         "connector_interrupted",
         "engine",
+        "uring",
+        "tcp_stream_loops",
+        "tcp_stream_zero_copy",
         "connector_full",
         "socket_connect",
         "socket_life",
