@@ -35,6 +35,16 @@ def test_even_arrivals_do_not_drift(rate: float, start: int) -> None:
     assert times == [pytest.approx(start + number * 1e9 / rate, abs=2, rel=1e-12) for number in range(1000)]
 
 
+@pytest.mark.parametrize("rate", [1e-12, 1e-300, 5e-324])
+@pytest.mark.parametrize("poisson", [False, True])
+def test_a_rate_of_nearly_nothing_is_never_due(rate: float, poisson: bool) -> None:
+    arrivals = Arrivals(rate, phase=0.5, poisson=poisson)
+    arrivals.begin(2**60)
+    for _ in range(20):
+        assert arrivals.next > 2**60 + 10 * 365 * 86400 * SECOND
+        arrivals.advance()
+
+
 def test_threads_take_turns() -> None:
     first, second = (Arrivals(10, phase=phase) for phase in (0, 0.5))
     assert take(first, 2) == [0, SECOND // 10]

@@ -6,7 +6,7 @@ cimport libc.math as math
 cimport fourtuple.linux.clibc as libc
 
 cdef unsigned long long _MASK
-cdef double _SCALE
+cdef double _SCALE, _NEVER
 
 @cython.final
 cdef class Arrivals:
@@ -17,6 +17,7 @@ cdef class Arrivals:
     cdef unsigned long long _state
 
     cpdef void begin(self, long long moment) noexcept nogil
+    @cython.locals(gap=double)
     cpdef void advance(self) noexcept nogil
     @cython.locals(state="unsigned long long")
     cdef double _uniform(self) noexcept nogil

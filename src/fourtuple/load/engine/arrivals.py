@@ -14,6 +14,7 @@ from fourtuple.linux import libc
 
 _MASK = 0xFFFFFFFFFFFFFFFF
 _SCALE = 1.0 / (1 << 53)  # a 53-bit integer to a number from 0 to below 1
+_NEVER = 4e18  # nanoseconds: 126 years, which leaves room for the clock in 63 bits
 
 
 class Arrivals:
@@ -31,12 +32,12 @@ class Arrivals:
             raise ValueError(f"rate must be above 0 and at most 1e9 a second, not {rate}")
         if not 0 <= phase <= 1:
             raise ValueError(f"phase must be 0 to 1, not {phase}")
-        self._gap = 1e9 / rate
+        self._gap = min(1e9 / rate, _NEVER)
         self._poisson = poisson
         # Xorshift has one state that it never leaves.
         self._state = (seed * 0x9E3779B97F4A7C15 + 1) & _MASK or 1
         self._begin = 0
-        self._offset = phase * self._gap
+        self._offset = min(phase * self._gap, _NEVER)
         self.passed = 0
         self.next = libc.whole(self._offset)
 
@@ -49,10 +50,8 @@ class Arrivals:
         """Go on to the arrival after ``next``; ``passed`` counts how often."""
         self.passed += 1
         # Summed as a fraction of nanoseconds: rounded gaps would drift.
-        if self._poisson:
-            self._offset += -math.log(1.0 - self._uniform()) * self._gap
-        else:
-            self._offset += self._gap
+        gap = -math.log(1.0 - self._uniform()) * self._gap if self._poisson else self._gap
+        self._offset = min(self._offset + gap, _NEVER)
         self.next = self._begin + libc.whole(self._offset)
 
     def _uniform(self) -> float:
