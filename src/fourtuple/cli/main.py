@@ -32,6 +32,10 @@ _COMMANDS: Final[Mapping[str, _Command]] = {
         "fourtuple.cli.doctor:doctor",
         "Tell what this machine has, what is missing, and what each lack costs.",
     ),
+    "model": _Command(
+        "fourtuple.cli.model:model",
+        "Tell what the kernel's search for a port does, version by version.",
+    ),
     "sockdiag": _Command(
         "fourtuple.cli.sockdiag:sockdiag",
         "Dump the AF_UNIX sockets over sock_diag, as stress-ng's stressor does.",
