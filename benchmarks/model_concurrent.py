@@ -1,15 +1,13 @@
-"""How look-ups in the concurrent tables scale: `python benchmarks/model_concurrent.py` compares two threads with one.
+"""How look-ups in the concurrent tables scale, for `model.py`: two threads compared with one.
 
-Runs of one thread and of two take turns, many and short. Each figure is the best run of its kind: on a machine that
-others use too, the best is the one that was disturbed least. A rate by the clock needs two processors that are free;
-one by processor time leaves out the waiting for a processor, but what two threads cost one another only shows in it
-while both run at once.
+Turns of one thread and of two alternate, many and short, between the forms too. Each figure is the best turn of its
+kind: on a machine that others use too, the best is the one that was disturbed least. Threads that share nothing show
+what the machine gives to two threads at all.
 """
 
 from __future__ import annotations
 
 import mmap
-import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -18,71 +16,59 @@ from dataclasses import dataclass
 from fourtuple.model.concurrent import Keys, Layout, Tables, locked_tables, rcu_tables
 from fourtuple.model.concurrent.loops import look
 
-PAIRS = 60
-ROUNDS = 20
-GOAL = 1.8
-LAYOUT = Layout(workers=2, bind_chains=1 << 16, established_chains=1 << 16, nodes=1 << 16)
+TURNS = 120
+ROUNDS = 30
+CPUS = 2
+LAYOUT = Layout(workers=CPUS, bind_chains=1 << 16, established_chains=1 << 16, nodes=1 << 16)
 KEYS = Keys(1, 2, 443, 10_000, 29_999)
-FORMS: dict[str, Callable[[Layout, memoryview[int], int], Tables]] = {"locked": locked_tables, "rcu": rcu_tables}
-
-
-@dataclass(frozen=True)
-class Rate:
-    """Look-ups per second, by the clock and, summed over threads, by the time that each was on a processor."""
-
-    clock: float
-    processor: float
 
 
 @dataclass(frozen=True)
 class Scaling:
-    """The best of one thread and of two together."""
+    """Look-ups per second of one thread and of two together, in the best turn of each."""
 
-    one: Rate
-    two: Rate
+    one: float
+    two: float
+
+    @property
+    def ratio(self) -> float:
+        """Two threads to one."""
+        return self.two / self.one
 
 
-def scaling(form: str) -> Scaling:
-    """Measure one form of the tables, with 20,000 connections in them."""
+def scalings() -> dict[str, Scaling]:
+    """Measure tables that two threads share, locked and RCU-style, and RCU-style ones that each has to itself.
+
+    There are 20,000 connections in all of them.
+    """
+    forms = {
+        "locked": _tables(locked_tables),
+        "RCU": _tables(rcu_tables),
+        "nothing shared": [_tables(rcu_tables)[0] for _ in range(CPUS)],
+    }
+    best = dict.fromkeys(forms, (0.0, 0.0))
+    with ThreadPoolExecutor(CPUS) as pool:
+        for _ in range(TURNS):
+            for name, tables in forms.items():
+                one, two = best[name]
+                best[name] = (max(one, _rate(pool, tables[:1])), max(two, _rate(pool, tables)))
+    return {name: Scaling(*rates) for name, rates in best.items()}
+
+
+def _tables(form: Callable[[Layout, memoryview[int], int], Tables]) -> list[Tables]:
+    # One block, seen by each worker.
     memory = memoryview(mmap.mmap(-1, LAYOUT.size)).cast("Q")
-    tables = [FORMS[form](LAYOUT, memory, worker) for worker in range(LAYOUT.workers)]
+    tables = [form(LAYOUT, memory, worker) for worker in range(CPUS)]
     for place in range(KEYS.high - KEYS.low + 1):
         tables[0].connect(KEYS, place)
-    with ThreadPoolExecutor(len(tables)) as pool:
-        runs = [(_rate(pool, tables[:1]), _rate(pool, tables)) for _ in range(PAIRS)]
-    return Scaling(_best([one for one, _ in runs]), _best([two for _, two in runs]))
+    return tables
 
 
-def _rate(pool: ThreadPoolExecutor, tables: list[Tables]) -> Rate:
+def _rate(pool: ThreadPoolExecutor, tables: list[Tables]) -> float:
     start = time.perf_counter()
-    done = list(pool.map(_look, tables))
-    return Rate(sum(found for found, _ in done) / (time.perf_counter() - start), sum(found / on for found, on in done))
+    found = sum(pool.map(_look, tables))
+    return found / (time.perf_counter() - start)
 
 
-def _look(tables: Tables) -> tuple[int, float]:
-    start = time.thread_time()
-    found = look(tables, KEYS, ROUNDS)
-    return found, time.thread_time() - start
-
-
-def _best(rates: list[Rate]) -> Rate:
-    return Rate(max(rate.clock for rate in rates), max(rate.processor for rate in rates))
-
-
-def main() -> None:
-    for form in FORMS:
-        measured = scaling(form)
-        for name, one, two in (
-            ("by the clock", measured.one.clock, measured.two.clock),
-            ("by processor time", measured.one.processor, measured.two.processor),
-        ):
-            print(
-                f"{form:6} {name:17}  one thread {one / 1e6:5.1f} M look-ups/s, two {two / 1e6:5.1f} M/s, "
-                f"ratio {two / one:.2f}"
-            )
-    print(f"goal: rcu by the clock at least {GOAL}, on two free processors")
-    print(f"load average of the last minute {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
-
-
-if __name__ == "__main__":
-    main()
+def _look(tables: Tables) -> int:
+    return look(tables, KEYS, ROUNDS)

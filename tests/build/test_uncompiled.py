@@ -55,6 +55,14 @@ def test_what_the_loops_record_passes_its_tests(environment: dict[str, str]) -> 
     assert tests.returncode == 0, tests.stdout
 
 
+@pytest.mark.pure
+def test_the_model_passes_its_tests(environment: dict[str, str]) -> None:
+    # The others are about the compiled form itself.
+    compiled = ["--ignore=tests/model/concurrent/test_sanitized.py", "--ignore=tests/model/test_layout.py"]
+    tests = run(environment, "-m", "pytest", "-q", "tests/model", *compiled)
+    assert tests.returncode == 0, tests.stdout
+
+
 @pytest.mark.kernel
 @pytest.mark.parametrize(
     "module",

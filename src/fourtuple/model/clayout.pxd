@@ -5,7 +5,14 @@ cdef enum:
     FREE = 0
     TAKEN = 1
     FIRST = 2
+    PAIRS = 3
+    ADDRESSES = 1
+    PORTS = 2
+    REALM = 3
+    BUCKET_REALM = 1
+    FAST = 2
     NEXT = 0
+    STAMP = 15
     HASH = 1
     LOCAL = 2
     REMOTE = 3

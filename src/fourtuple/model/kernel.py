@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import socket as _socket
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
 from .machine import Machine
+from .randomness import Randomness
 from .settings import Settings
 from .sizes import Sizes, sizes
 from .sockets import Socket
@@ -75,6 +77,20 @@ class Kernel:
         if family not in (_socket.AF_INET, _socket.AF_INET6):
             raise ValueError(f"family: AF_INET or AF_INET6, not {family}")
         return Socket(self._machine, family, netns=netns, device=device, l3mdev=l3mdev)
+
+    def churn(self, socks: Sequence[Socket], connects: int, *, seed: int = 1) -> Trace:
+        """Reset one of ``socks``, drawn at random, and connect it anew, that often, in compiled code without pause.
+
+        Returns the sum of what the connects did; their ports are the sockets' own afterwards. Raises ValueError unless
+        all are connected to one destination, from one address, by ports of connect()'s choice from the whole range.
+        """
+        routes = {sock.route for sock in socks}
+        route = routes.pop() if len(routes) == 1 else None
+        if route is None or any(route[-2:]):
+            raise ValueError(
+                f"socks: {len(socks)} sockets, not all connected to one destination by ports of connect()'s choice"
+            )
+        return self._machine.churn([sock.record for sock in socks], connects, Randomness(seed))
 
     def peer_closes(self, sock: Socket) -> None:
         """The other end of the connection sends its FIN; ``sock`` may be closed. Raises ValueError without one."""

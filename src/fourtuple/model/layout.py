@@ -10,8 +10,17 @@ FREE = 0  # what a look for a four-tuple answers: nobody has it
 TAKEN = 1  # somebody has it. Any other answer is the TIME_WAIT record that may be replaced
 FIRST = 2  # so the first record has this number
 
+# Two words at once, of which the second is the upper half: record << PAIRS is the first pair.
+PAIRS = 3
+ADDRESSES = 1  # LOCAL, REMOTE
+PORTS = 2  # LOCAL_PORT, REMOTE_PORT
+REALM = 3  # NETNS, DEVICE
+BUCKET_REALM = 1  # BUCKET_NETNS, L3MDEV
+FAST = 2  # FAST_REUSE, FAST_REUSEPORT
+
 # Every record.
 NEXT = 0  # in the chain of its hash table
+STAMP = 15  # the operation that touched it last
 
 # A socket, also one in TIME_WAIT.
 HASH = 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from array import array
+from collections.abc import Sequence
 from heapq import heappop, heappush
 from typing import Final
 
@@ -12,6 +13,7 @@ from . import layout
 from .addresses import Address, Addresses
 from .binding import Binding
 from .buckets import Buckets
+from .churn import Churn
 from .hashes import siphash
 from .randomness import Randomness
 from .search import Search
@@ -112,6 +114,25 @@ class Machine:
         if start <= own_high <= high:
             high = own_high
         return start, high
+
+    def churn(self, socks: Sequence[int], connects: int, chance: Randomness) -> Trace:
+        """Reset one of ``socks``, connected to one destination, and connect it again, that often.
+
+        ``chance`` draws which. Returns the sum of the connects' traces; the connections that go are in no count.
+        """
+        low, high = self.settings.ip_local_port_range
+        churn = Churn(
+            self.tables,
+            self.buckets,
+            self.search,
+            chance,
+            array("I", socks),
+            low=low,
+            high=high,
+            port_offset=self._port_offset(socks[0]),
+            width=self.settings.ip_local_port_step_width,
+        )
+        return churn.run(connects)
 
     def end(self, sock: int) -> None:
         """A socket goes, connected or not, and leaves nothing."""

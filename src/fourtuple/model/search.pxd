@@ -6,11 +6,12 @@ cimport fourtuple.model.clayout as layout
 from fourtuple.model.buckets cimport Buckets
 from fourtuple.model.hashes cimport hash_32
 from fourtuple.model.randomness cimport Randomness
+from fourtuple.model.shortcuts cimport Shortcuts
 from fourtuple.model.tables cimport Tables
 
 cdef int _IN_CHECK, _IN_SEARCH, _ONCE, _HINT, _TABLE_256
 cdef int _TRY, _SKIP, _RESCHEDULE
-cdef unsigned int _32
+cdef unsigned int _32, _ALL_PORTS
 
 @cython.final
 cdef class Search:
@@ -26,6 +27,11 @@ cdef class Search:
     cdef public long long tw_reuse_delay
     cdef readonly unsigned int replaced
     cdef unsigned int _sock
+    cdef Shortcuts _shortcuts
+    cdef bint _quick
+
+    @cython.locals(roomy=bint, exact=bint)
+    cpdef take(self, Shortcuts shortcuts)
 
     @cython.locals(
         one_pass=bint,
@@ -38,6 +44,9 @@ cdef class Search:
         parity=int,
         port="unsigned int",
         tried="unsigned int",
+        quick=bint,
+        whole=bint,
+        slot="unsigned int",
     )
     cpdef unsigned int choose(
         self,
@@ -56,10 +65,10 @@ cdef class Search:
     @cython.locals(bound="unsigned int", stride="unsigned int")
     cdef unsigned int _stride(self, unsigned int size, unsigned int width) noexcept nogil
     @cython.locals(slot="unsigned int", bucket="unsigned int", hashed="unsigned int")
-    cdef bint _try(self, unsigned int port) noexcept nogil
-    cdef bint _next(self, unsigned int port) noexcept nogil
+    cdef inline bint _try(self, unsigned int port) noexcept nogil
+    cdef inline bint _next(self, unsigned int port) noexcept nogil
     @cython.locals(hashed="unsigned int", found="unsigned int")
-    cdef unsigned int _check(self, unsigned int port, bint explicit) noexcept nogil
+    cdef inline unsigned int _check(self, unsigned int port, bint explicit) noexcept nogil
     cdef void _connect(self, unsigned int port, unsigned int hashed) noexcept nogil
     @cython.locals(entered="long long")
     cdef bint _gives_way(self, unsigned int record, bint explicit) noexcept nogil

@@ -19,11 +19,13 @@ Sources: kernel commits 07f4c90062f8 ("tcp/dccp: try to not exhaust ip_local_por
 from __future__ import annotations
 
 from array import array
+from typing import cast
 
 from . import layout
 from .buckets import Buckets
 from .hashes import hash_32
 from .randomness import Randomness
+from .shortcuts import Shortcuts
 from .tables import Tables
 from .versions import EstablishedHash, Features, Look, Perturbation
 
@@ -32,6 +34,7 @@ _ONCE = int(EstablishedHash.ONCE)
 _HINT, _TABLE_256 = int(Perturbation.HINT), int(Perturbation.TABLE_256)
 _TRY, _SKIP, _RESCHEDULE = 0, 1, 12  # of trace.ACTIONS
 _32 = 0xFFFFFFFF
+_ALL_PORTS = 0xFFFF
 
 
 class Search:
@@ -61,6 +64,16 @@ class Search:
         self.tw_reuse_delay = 1000
         self.replaced = 0
         self._sock = 0
+        # Asked only where there are some.
+        self._shortcuts = cast("Shortcuts", None)
+        self._quick = False
+
+    def take(self, shortcuts: Shortcuts | None) -> None:
+        """Pass over what ``shortcuts`` know from here on, where that changes no count; None to look everywhere."""
+        roomy = self._tables.bind_mask >= _ALL_PORTS and self._tables.established_mask >= _ALL_PORTS
+        exact = self._look == _IN_SEARCH and self._hash_kind == _ONCE and not self._tables.recording
+        self._quick = shortcuts is not None and roomy and exact
+        self._shortcuts = cast("Shortcuts", shortcuts)
 
     def choose(self, sock: int, low: int, high: int, local_range: bool, port_offset: int, width: int) -> int:
         """Search ``low`` to ``high``, both included, for a port towards the peer that ``sock`` names; connect it.
@@ -86,12 +99,22 @@ class Search:
         if width and remaining > 1:
             stride = self._stride(remaining // step, width) * step
         passes = 1 if one_pass or remaining == 1 else 2
+        quick = self._quick and stride == 2
+        if quick:
+            self._shortcuts.start()
         for parity in range(passes):
             port = low + offset + parity
             tried = 0
             while tried < remaining:
                 if port >= high:
                     port -= remaining
+                if quick:
+                    slot = (port + self._tables.netns_mix) & self._tables.bind_mask
+                    whole = slot & 30 == 0 and port + 30 < high and tried + 32 <= remaining
+                    if whole and self._shortcuts.passed(port, slot):
+                        tried += 32
+                        port += 32
+                        continue
                 if self.reserved[port]:
                     self._tables.reserved += 1
                     self._tables.note(_SKIP, port)
@@ -149,7 +172,8 @@ class Search:
 
     def _try(self, port: int) -> bool:
         self._tables.candidates += 1
-        self._tables.note(_TRY, port)
+        if self._tables.recording:
+            self._tables.note(_TRY, port)
         slot = (port + self._tables.netns_mix) & self._tables.bind_mask
         if self._look == _IN_SEARCH and self._tables.seen_taken(slot, port):
             return self._next(port)
@@ -168,7 +192,8 @@ class Search:
 
     def _next(self, port: int) -> bool:
         self._tables.reschedules += 1
-        self._tables.note(_RESCHEDULE, port)
+        if self._tables.recording:
+            self._tables.note(_RESCHEDULE, port)
         return False
 
     def _check(self, port: int, explicit: bool) -> int:

@@ -57,6 +57,19 @@ class Socket:
         self._write(layout.DEVICE, device)
         self._write(layout.MASTER, l3mdev)
 
+    @property
+    def record(self) -> int:
+        """The number of its record in the machine's tables."""
+        return self._record
+
+    @property
+    def route(self) -> tuple[int, ...] | None:
+        """What connect() searches a port for, if it chose the port and the connection stands; else None."""
+        if self._read(layout.STATE) != layout.ESTABLISHED or not self._read(layout.FLAGS) & layout.CONNECT_BOUND:
+            return None
+        fields = (layout.LOCAL, layout.REMOTE, layout.REMOTE_PORT, layout.NETNS, layout.DEVICE, layout.MASTER)
+        return (*map(self._read, fields), *self._local_range)
+
     def setsockopt(self, level: int, name: int, value: int | bytes) -> None:
         """Set an option: SO_REUSEADDR, SO_REUSEPORT, SO_LINGER, IPV6_V6ONLY and, of SOL_IP, IP_FREEBIND,
         IP_BIND_ADDRESS_NO_PORT and IP_LOCAL_PORT_RANGE. Others raise OSError (``ENOPROTOOPT``).

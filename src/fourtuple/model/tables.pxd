@@ -15,18 +15,21 @@ cdef class Tables:
     cdef readonly unsigned int address_line, established_line, lock_line, hint_line
     cdef readonly unsigned int local, remote, remote_port, netns, device, master, netns_mix
     cdef unsigned int _secret, _secret_six, _base
+    cdef unsigned long long _addresses, _realm, _ports, _bucket_realm
+    cdef unsigned long long[::1] _pairs
     cdef int _hash_kind
     cdef unsigned int _spare, _used, _free
     cdef unsigned int operation
-    cdef unsigned int[::1] pool, bind, established, _stamps, _record_stamps
+    cdef unsigned int[::1] pool, bind, established, _stamps
     cdef public unsigned int[::1] words
     cdef public list steps
     cdef public bint recording
     cdef public long long candidates, reserved, bind_locks, address_locks, established_locks, rcu_walks
-    cdef public long long bind_nodes, owner_nodes, established_nodes, hashes, cache_lines
+    cdef public long long bind_nodes, owner_nodes, established_nodes, hashes, slot_lines, record_lines
     cdef public long long allocated, freed, reschedules
 
     cpdef void begin(self) except *
+    cdef void clear(self) noexcept nogil
     @cython.locals(at="unsigned int")
     cpdef bint is_loopback(self, unsigned int address) noexcept nogil
     cpdef bint is_four(self, unsigned int address) noexcept nogil
@@ -35,9 +38,11 @@ cdef class Tables:
     @cython.locals(record="unsigned int", field="unsigned int")
     cpdef unsigned int make(self) noexcept nogil
     cpdef void drop(self, unsigned int record) noexcept nogil
-    cpdef void note(self, int action, unsigned int number) noexcept nogil
-    cpdef void touch(self, unsigned int line) noexcept nogil
-    cpdef void touch_record(self, unsigned int record) noexcept nogil
+    cdef inline void note(self, int action, unsigned int number) noexcept nogil
+    cdef inline void touch(self, unsigned int line) noexcept nogil
+    @cython.locals(first="unsigned int", place=int)
+    cdef void touch_slots(self, unsigned int port, unsigned int slot) noexcept nogil
+    cdef inline void touch_record(self, unsigned int record) noexcept nogil
     cpdef unsigned int mix(self, unsigned int netns) noexcept nogil
     cpdef unsigned int bind_slot(self, unsigned int port, unsigned int netns) noexcept nogil
     cpdef void lock_bind(self, unsigned int slot) noexcept nogil
@@ -53,18 +58,19 @@ cdef class Tables:
         far="unsigned int",
     )
     cpdef unsigned int whole_hash(self, unsigned int port) noexcept nogil
-    cpdef unsigned int hash(self, unsigned int port) noexcept nogil
-    cpdef bint poisoned(self, unsigned int bucket) noexcept nogil
+    cdef inline unsigned int hash(self, unsigned int port) noexcept nogil
+    cdef inline bint poisoned(self, unsigned int bucket) noexcept nogil
     @cython.locals(bucket="unsigned int")
     cpdef bint seen_taken(self, unsigned int slot, unsigned int port) noexcept nogil
     @cython.locals(slot="unsigned int", found="unsigned int")
-    cpdef bint seen_live(self, unsigned int port, unsigned int hashed) noexcept nogil
+    cdef inline bint seen_live(self, unsigned int port, unsigned int hashed) noexcept nogil
     @cython.locals(state="unsigned int")
-    cpdef bint in_time_wait(self, unsigned int record) noexcept nogil
-    @cython.locals(node="unsigned int", at="unsigned int")
-    cpdef unsigned int find(self, unsigned int port, unsigned int hashed) noexcept nogil
-    @cython.locals(bucket="unsigned int", at="unsigned int")
+    cdef inline bint in_time_wait(self, unsigned int record) noexcept nogil
+    @cython.locals(node="unsigned int", at="unsigned int", ports="unsigned long long")
+    cdef inline unsigned int find(self, unsigned int port, unsigned int hashed) noexcept nogil
     cpdef unsigned int find_bucket(self, unsigned int slot, unsigned int port) noexcept nogil
+    @cython.locals(bucket="unsigned int")
+    cdef inline unsigned int _walk_bind(self, unsigned int slot, unsigned int port) noexcept nogil
     @cython.locals(slot="unsigned int")
     cpdef void enter(self, unsigned int sock, unsigned int hashed) noexcept nogil
     @cython.locals(slot="unsigned int", after="unsigned int", node="unsigned int")

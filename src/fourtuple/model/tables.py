@@ -58,8 +58,8 @@ class Tables:
         self._secret_six = secret_six
         self._hash_kind = int(hash_kind)
         self.pool = array("I", [0]) * (64 << layout.SHIFT)
-        # Apart, so that looking at a record does not write to it.
-        self._record_stamps = array("I", [0]) * 64
+        # The same words two by two: comparing them is most of what a search does.
+        self._pairs = memoryview(self.pool).cast("B").cast("Q")
         self._spare = 0
         self._used = layout.FIRST
         self._free = 64 - layout.FIRST
@@ -75,11 +75,28 @@ class Tables:
         self.device = 0
         self.master = 0
         self.netns_mix = 0
+        self._addresses = 0
+        self._realm = 0
+        self._ports = 0
+        self._bucket_realm = 0
         self._base = 0
         self.begin()
 
     def begin(self) -> None:
         """Start an operation: counters at zero, no line touched yet, and room for the records it may need."""
+        self.clear()
+        if self._free < 4:
+            capacity = len(self.pool) >> layout.SHIFT
+            grown = array("I", [0]) * (2 * len(self.pool))
+            grown[: len(self.pool)] = array("I", self.pool)
+            self.pool = grown
+            self._pairs = memoryview(grown).cast("B").cast("Q")
+            self._free += capacity
+        if self.recording:
+            self.steps = []
+
+    def clear(self) -> None:
+        """Start an operation that makes no more records than it drops, without recording."""
         self.operation = (self.operation + 1) & _32
         self.candidates = 0
         self.reserved = 0
@@ -91,20 +108,16 @@ class Tables:
         self.owner_nodes = 0
         self.established_nodes = 0
         self.hashes = 0
-        self.cache_lines = 0
+        self.slot_lines = 0
+        self.record_lines = 0
         self.allocated = 0
         self.freed = 0
         self.reschedules = 0
-        if self._free < 4:
-            capacity = len(self.pool) >> layout.SHIFT
-            grown = array("I", [0]) * (2 * len(self.pool))
-            grown[: len(self.pool)] = array("I", self.pool)
-            self.pool = grown
-            # Numbers of operations start at 1: no stamp of before is needed.
-            self._record_stamps = array("I", [0]) * (2 * capacity)
-            self._free += capacity
-        if self.recording:
-            self.steps = []
+
+    @property
+    def cache_lines(self) -> int:
+        """Distinct lines touched: counted in two numbers, since each waits for itself."""
+        return self.slot_lines + self.record_lines
 
     def is_loopback(self, address: int) -> bool:
         """Whether a numbered address is of 127.0.0.0/8 or ::1."""
@@ -126,7 +139,7 @@ class Tables:
         self.pool[(record << layout.SHIFT) + field] = value
 
     def make(self) -> int:
-        """A fresh record, all zero. `begin` has made room for four."""
+        """A fresh record, all zero but for its stamp. `begin` has made room for four."""
         record = self._spare
         if record:
             self._spare = self.read(record, layout.NEXT)
@@ -134,7 +147,7 @@ class Tables:
             record = self._used
             self._used = record + 1
         self._free -= 1
-        for field in range(1 << layout.SHIFT):
+        for field in range(layout.STAMP):
             self.write(record, field, 0)
         return record
 
@@ -153,15 +166,27 @@ class Tables:
         """Count a line of a table, once an operation."""
         if self._stamps[line] != self.operation:
             self._stamps[line] = self.operation
-            self.cache_lines += 1
+            self.slot_lines += 1
             if self.recording:
                 self._append(_TOUCH_LINE, line)
 
+    def touch_slots(self, port: int, slot: int) -> None:
+        """Count the lines of 16 bind slots, every second from ``slot`` on, and of the established slots of their ports.
+
+        For hashes to which the port is added.
+        """
+        first = self._base + port
+        for place in range(8):
+            self.touch((slot >> 2) + place)
+        for place in range(0, 32, 8):
+            self.touch(self.established_line + (((first + place) & self.established_mask) >> 3))
+        self.touch(self.established_line + (((first + 30) & self.established_mask) >> 3))
+
     def touch_record(self, record: int) -> None:
         """Count the line of a record, once an operation."""
-        if self._record_stamps[record] != self.operation:
-            self._record_stamps[record] = self.operation
-            self.cache_lines += 1
+        if self.read(record, layout.STAMP) != self.operation:
+            self.write(record, layout.STAMP, self.operation)
+            self.record_lines += 1
             if self.recording:
                 self._append(_TOUCH_RECORD, record)
 
@@ -199,6 +224,13 @@ class Tables:
         self.device = self.read(sock, layout.DEVICE)
         self.master = self.read(sock, layout.MASTER)
         self.netns_mix = self.mix(self.netns)
+        # What is looked for, as it lies in a record.
+        self._addresses = self._pairs[(sock << layout.PAIRS) + layout.ADDRESSES]
+        self._realm = self._pairs[(sock << layout.PAIRS) + layout.REALM]
+        self._ports = self.remote_port
+        self._ports <<= 32
+        self._bucket_realm = self.master
+        self._bucket_realm = self._bucket_realm << 32 | self.netns
 
     def prepare(self) -> None:
         """Compute what the hashes of all candidates have in common, where the version does that once."""
@@ -231,14 +263,14 @@ class Tables:
 
     def poisoned(self, bucket: int) -> bool:
         """Whether bind() made the bucket one that connect() shuns."""
-        return self.read(bucket, layout.FAST_REUSE) != 0 or self.read(bucket, layout.FAST_REUSEPORT) != 0
+        return self._pairs[(bucket << layout.PAIRS) + layout.FAST] != 0
 
     def seen_taken(self, slot: int, port: int) -> bool:
         """Walk a bind slot under RCU. Returns whether the port is poisoned, or a live socket has the four-tuple."""
         self.rcu_walks += 1
         self.note(_WALK_BIND, slot)
         self.touch(slot >> 2)
-        bucket = self.find_bucket(slot, port)
+        bucket = self._walk_bind(slot, port)
         if bucket == 0:
             return False
         return self.poisoned(bucket) or self.seen_live(port, self.hash(port))
@@ -259,38 +291,37 @@ class Tables:
 
     def find(self, port: int, hashed: int) -> int:
         """Walk an established slot for the four-tuple; 0 when nobody has it."""
+        ports = self._ports | port
         node = self.established[hashed & self.established_mask]
         while node:
             self.established_nodes += 1
             self.touch_record(node)
-            at = node << layout.SHIFT
+            at = node << layout.PAIRS
             if (
-                self.pool[at + layout.HASH] == hashed
-                and self.pool[at + layout.LOCAL_PORT] == port
-                and self.pool[at + layout.REMOTE_PORT] == self.remote_port
-                and self.pool[at + layout.REMOTE] == self.remote
-                and self.pool[at + layout.LOCAL] == self.local
-                and self.pool[at + layout.NETNS] == self.netns
-                and (self.pool[at + layout.DEVICE] == 0 or self.pool[at + layout.DEVICE] == self.device)
+                self._pairs[at + layout.PORTS] == ports
+                and self._pairs[at + layout.ADDRESSES] == self._addresses
+                and self.read(node, layout.HASH) == hashed
+                and (self._pairs[at + layout.REALM] == self._realm or self._pairs[at + layout.REALM] == self.netns)
             ):
                 return node
-            node = self.pool[at + layout.NEXT]
+            node = self.read(node, layout.NEXT)
         return 0
 
     def find_bucket(self, slot: int, port: int) -> int:
         """Walk a bind slot for the bucket of a port, in the namespace and the VRF aimed at; 0 when there is none."""
+        return self._walk_bind(slot, port)
+
+    def _walk_bind(self, slot: int, port: int) -> int:
         bucket = self.bind[slot]
         while bucket:
             self.bind_nodes += 1
             self.touch_record(bucket)
-            at = bucket << layout.SHIFT
             if (
-                self.pool[at + layout.PORT] == port
-                and self.pool[at + layout.BUCKET_NETNS] == self.netns
-                and self.pool[at + layout.L3MDEV] == self.master
+                self.read(bucket, layout.PORT) == port
+                and self._pairs[(bucket << layout.PAIRS) + layout.BUCKET_REALM] == self._bucket_realm
             ):
                 return bucket
-            bucket = self.pool[at + layout.NEXT]
+            bucket = self.read(bucket, layout.NEXT)
         return 0
 
     # The established hash.
