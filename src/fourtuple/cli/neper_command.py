@@ -26,6 +26,7 @@ from fourtuple.load.neper.checks import check
 from fourtuple.load.neper.client import run_client
 from fourtuple.load.neper.control_client import Interrupted
 from fourtuple.load.neper.document import document
+from fourtuple.load.neper.files import check_writable
 from fourtuple.load.neper.options import Tcp
 from fourtuple.load.neper.outcome import Outcome
 from fourtuple.load.neper.program import Program
@@ -65,9 +66,8 @@ def _run(program: Program[Tcp]) -> int:
     # The exit status.
     options = program.options
     json_alone = options.json == _STANDARD_OUTPUT
-    if options.json and not json_alone:
-        # After the run it is late to learn that the file cannot be written.
-        Path(options.json).open("a").close()
+    if not json_alone:
+        check_writable("--json", options.json)
     console = NeperConsole(_discard if json_alone else click.echo, program.things)
     console.lines(opening(program))
     if options.dry_run:

@@ -11,6 +11,10 @@ from fourtuple.load.neper.options import Crr, Rr
 from fourtuple.load.neper.transactions import TcpCrr, TcpRr
 
 WRONG: list[tuple[dict[str, Any], str]] = [
+    (
+        {"rate": 1e10, "num_threads": 2, "num_flows": 2},
+        "--rate 1e+10 is above 1e+09 transactions a second for each of 2",
+    ),
     ({"logtostderr": True, "nolog": True}, "--logtostderr and --nolog exclude each other"),
     ({"num_flows": 0}, "--num-flows must be 1 or more, not 0"),
     ({"num_threads": 0}, "--num-threads must be 1 or more, not 0"),

@@ -74,5 +74,5 @@ def test_a_worker_names_what_its_loop_counts(client: Client) -> None:
         "request": 2,
         "close": 3,
     }
-    assert dict(worker.levels()) == {"dead_flows": 0, "overdue": 0}
+    assert dict(worker.levels()) == {"dead_flows": 0, "unconnected_flows": 0, "overdue": 0}
     assert list(worker.things_of_flow) == [0, 0]

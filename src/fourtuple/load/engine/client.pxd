@@ -30,6 +30,7 @@ cdef class Client(Loop):
     cdef PortChooser _chooser
     cdef SocketOptions _options
 
+    cdef bint _awaits_connection(self, int slot) noexcept nogil
     cdef void _begin(self, int slot) noexcept nogil
     @cython.locals(place="long long")
     cdef void _count(self, int slot, long long moment) noexcept nogil

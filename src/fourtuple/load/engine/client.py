@@ -128,6 +128,15 @@ class Client(Loop):
         return self._chooser.refused_ports
 
     @property
+    def unconnected(self) -> int:
+        """Flows that are not dead and have had no connection yet; of tcp_crr over io_uring: no answer yet."""
+        count = 0
+        for slot in range(self.flows):
+            if self._awaits_connection(slot):
+                count += 1
+        return count
+
+    @property
     def overdue(self) -> int:
         """Transactions of an open loop that should have started by now and have not."""
         late = 0
@@ -139,6 +148,10 @@ class Client(Loop):
         return late
 
     # For subclasses.
+
+    def _awaits_connection(self, slot: int) -> bool:
+        # Whether the slot's first connection is still to come.
+        return False
 
     def _begin(self, slot: int) -> None:
         # Start a transaction.

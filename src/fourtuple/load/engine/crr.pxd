@@ -14,6 +14,7 @@ cdef class CrrClient(Client):
     cdef int[::1] _sent, _got, _broken
     cdef long long[::1] _connected
 
+    cdef bint _awaits_connection(self, int slot) noexcept nogil
     @cython.locals(code=int)
     cdef void _begin(self, int slot) noexcept nogil
     @cython.locals(code=int, waiting=bint)

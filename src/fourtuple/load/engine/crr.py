@@ -47,6 +47,9 @@ class CrrClient(Client):
         self._broken = array("i", bytes(4 * self.flows))
         self._broken_count = 0
 
+    def _awaits_connection(self, slot: int) -> bool:
+        return self._fd[slot] >= 0 and self._connected[slot] == 0 and self.done[slot] == 0
+
     def _begin(self, slot: int) -> None:
         self._dialled[slot] = libc.now()
         self._connected[slot] = 0

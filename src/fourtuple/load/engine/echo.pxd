@@ -5,7 +5,7 @@ cimport cython
 cimport fourtuple.linux.clibc as libc
 from fourtuple.load.engine.server cimport Server
 
-cdef unsigned int _IN, _ERR, _HUP
+cdef unsigned int _IN, _OUT, _ERR, _HUP
 cdef int _EAGAIN
 
 cdef class EchoServer(Server):

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _IN = 0x1
+_OUT = 0x4
 _ERR = 0x8
 _HUP = 0x10
 _EAGAIN = 11
@@ -49,16 +50,20 @@ class EchoServer(Server):
         open_before = self.open
         answered = self._receive(fd)
         if self.open == open_before:
-            libc.watch(self.epoll, fd, _IN, fd)
+            libc.watch(self.epoll, fd, _OUT if self._owed[fd] else _IN, fd)
         return answered
 
     def _serve(self, fd: int, events: int) -> None:
         if events & (_ERR | _HUP):
             self._end(fd)
         elif self._owed[fd]:
-            self._answer(fd)
+            if self._answer(fd):
+                libc.rewatch(self.epoll, fd, _IN, fd)
         else:
             self._receive(fd)
+            if self._owed[fd]:
+                # More than the socket's buffer takes at once.
+                libc.rewatch(self.epoll, fd, _OUT, fd)
 
     def _receive(self, fd: int) -> bool:
         # Whether a request was answered.
@@ -81,6 +86,7 @@ class EchoServer(Server):
         if sent < 0:
             if sent != -_EAGAIN:
                 self._fail(sent)
+                self._owed[fd] = 0
                 self._end(fd)
             return False
         self._owed[fd] -= sent

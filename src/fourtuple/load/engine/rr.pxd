@@ -15,6 +15,7 @@ cdef class RrClient(Client):
     cdef int[::1] _sent, _got, _waiting
     cdef long long[::1] _requested, _due
 
+    cdef bint _awaits_connection(self, int slot) noexcept nogil
     @cython.locals(code=int)
     cdef void _admit(self, int slot, long long moment) noexcept nogil
     @cython.locals(code=int)

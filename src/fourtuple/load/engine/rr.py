@@ -55,6 +55,9 @@ class RrClient(Client):
         self._waiting_count = 0
         self._connecting = array("B", bytes(self.flows))
 
+    def _awaits_connection(self, slot: int) -> bool:
+        return self._fd[slot] >= 0 and self._connecting[slot] == _AWAITED
+
     def _admit(self, slot: int, moment: int) -> None:
         self._dialled[slot] = libc.now()
         self._due[slot] = moment

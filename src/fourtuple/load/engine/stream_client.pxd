@@ -14,6 +14,7 @@ cdef class StreamClient(Client):
     cdef int[::1] _directions
     cdef unsigned char[::1] _connecting
 
+    cdef bint _awaits_connection(self, int slot) noexcept nogil
     @cython.locals(code=int)
     cdef void _begin(self, int slot) noexcept nogil
     @cython.locals(code=int)

@@ -39,6 +39,9 @@ class StreamClient(Client):
         super().close()
         self.stream.close()
 
+    def _awaits_connection(self, slot: int) -> bool:
+        return self._fd[slot] >= 0 and self._connecting[slot] != 0
+
     def _begin(self, slot: int) -> None:
         self._dialled[slot] = libc.now()
         code = self._dial(slot)

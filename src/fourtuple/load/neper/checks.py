@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from .options import Common, Tcp, spelling
+
+MOST_A_SECOND: Final = 1e9
+"""Transactions of one thread's schedule, which counts in nanoseconds."""
 
 
 def check(options: Tcp, *, somaxconn: int) -> None:
@@ -13,6 +18,11 @@ def check(options: Tcp, *, somaxconn: int) -> None:
         at_least(options, name, 1)
     for name in ("suicide_length", "tcp_tx_delay", "rate", "warmup"):
         at_least(options, name, 0)
+    if options.rate > MOST_A_SECOND * options.num_threads:
+        raise ValueError(
+            f"--rate {options.rate:g} is above {MOST_A_SECOND:g} transactions a second for each of "
+            f"{options.num_threads} threads"
+        )
     if options.interval <= 0:
         raise ValueError(f"--interval must be above 0 seconds, not {options.interval:g}")
     if options.listen_backlog > somaxconn:

@@ -38,6 +38,7 @@ def run_client(program: Program[Tcp], console: Console, bell: Bell) -> Outcome:
     """
     options = program.options
     provide_files(options.num_flows, options.num_threads)
+    program.check_files()
     hosts = {host: addresses(host, 0, ipv4=options.ipv4, ipv6=options.ipv6) for host in options.local_hosts}
     sock, family, address = dial(
         addresses(options.host, options.control_port, ipv4=options.ipv4, ipv6=options.ipv6),
@@ -126,6 +127,14 @@ def _finish(
     elif outcome.levels["dead_flows"]:
         dead, failures = outcome.levels["dead_flows"], told(measurement.figures.counters.failures)
         console.notice(f"{dead} of {flows} flows died ({failures})")
+    waiting = outcome.levels["unconnected_flows"]
+    if waiting:
+        console.notice(
+            f"{waiting} of {flows} flows had no connection in the whole run: if the server's listen_overflows rose, "
+            f"raise its --listen-backlog, else look at the path to it"
+        )
+    if control.rate is not None:
+        outcome = replace(outcome, remote_rate=control.rate)
     if not control.over:
         try:
             outcome = replace(outcome, remote_rate=control.finish(rate).rate)

@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from .errors import ControlBroken, control_broken, no_server
+from .errors import ControlBroken, LocalAddressRefused, control_broken, local_address_refused, no_server
 from .wire import SIZE, BadMessage, Inbox, Kind, Message, expect
 
 if TYPE_CHECKING:
@@ -57,6 +57,8 @@ def dial(
             left = start + PATIENCE - time.monotonic()
             try:
                 return _connected(family, address, options, sources, max(left, _APART)), family, address
+            except LocalAddressRefused:
+                raise
             except OSError as error:
                 # The time-out of a socket has no number.
                 failure = error if error.errno else OSError(errno.ETIMEDOUT, os.strerror(errno.ETIMEDOUT))
@@ -81,7 +83,7 @@ def _connected(
         for option in options:
             sock.setsockopt(*option.plain)
         for _, source in [one for one in sources if one[0] == family][:1]:
-            sock.bind(source)
+            _bind(sock, source)
         sock.settimeout(timeout)
         sock.connect(address)
         sock.settimeout(None)
@@ -92,11 +94,22 @@ def _connected(
     return sock
 
 
+def _bind(sock: socket.socket, source: SockAddr) -> None:
+    try:
+        sock.bind(source)
+    except OSError as error:
+        raise local_address_refused(str(source[0]), error) from error
+
+
 class ControlClient:
-    """A control connection with a server. ``trouble`` says what ended it before its time, "" while nothing did."""
+    """A control connection with a server.
+
+    ``trouble`` says what ended it before its time, "" while nothing did; ``rate`` is the server's, if it ended the run.
+    """
 
     def __init__(self, sock: socket.socket, magic: int, bell: Bell) -> None:
         self.trouble = ""
+        self.rate: int | None = None
         self._sock = sock
         self._magic = magic
         self._bell = bell
@@ -130,7 +143,19 @@ class ControlClient:
         except OSError as error:
             self.trouble = f"the server broke the control connection ({error.strerror})"
             return
-        self.trouble = "the server spoke out of turn" if data else "the server closed the control connection"
+        if not data:
+            self.trouble = "the server closed the control connection"
+            return
+        self._inbox.add(data)
+        try:
+            message = self._inbox.next()
+            if message is None:
+                # The rest of it is on its way.
+                return
+            self.rate = expect(message, Kind.BYE, self._magic).rate
+            self.trouble = "the server ended the run"
+        except BadMessage:
+            self.trouble = "the server spoke out of turn"
 
     def finish(self, rate: int) -> Message:
         """Send DONE with the client's rate and wait for BYE. Raises ControlBroken."""
@@ -155,6 +180,7 @@ class ControlClient:
     def _receive(self, kind: Kind, within: float, after: str) -> Message:
         # The message that answers ``after``.
         deadline = time.monotonic() + within
+        signals = self._bell.signals
         while True:
             try:
                 message = self._inbox.next()
@@ -168,6 +194,8 @@ class ControlClient:
                     raise control_broken(f"the server did not answer {after} within {within:.0f} s")
                 if kind is Kind.ACK and self._bell.signal is not None:
                     raise Interrupted(errno.EINTR, "stopped by a signal before the server answered")
+                if self._bell.signals > signals:
+                    raise control_broken(f"stopped by a signal before the server answered {after}")
                 continue
             self._take(after, kind)
 

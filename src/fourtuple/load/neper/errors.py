@@ -38,6 +38,31 @@ class FilesExhausted(RunFailed):
     """The flows need more descriptors than this process may have."""
 
 
+class LocalAddressRefused(RunFailed):
+    """An address of --local-hosts is none that this machine can connect from."""
+
+
+class FileRefused(RunFailed):
+    """A file that a flag names cannot be written."""
+
+
+def local_address_refused(host: str, error: OSError) -> LocalAddressRefused:
+    """The kernel let no socket have the address ``host``."""
+    return LocalAddressRefused(
+        error.errno or errno.EADDRNOTAVAIL,
+        f"--local-hosts {host}: {error.strerror}; ip address shows the addresses of this machine, and --freebind "
+        f"allows others",
+    )
+
+
+def file_refused(flag: str, path: str, error: OSError) -> FileRefused:
+    """The file ``path``, which ``flag`` names, cannot be opened for writing."""
+    return FileRefused(
+        error.errno or errno.EIO,
+        f"{flag} {path}: {error.strerror}; name a file in a directory that is there and that this user may write to",
+    )
+
+
 def no_server(where: str, waited: float, error: OSError) -> NoServer:
     """Nobody answered at ``where`` (host and control port) for ``waited`` seconds."""
     code = error.errno or errno.ECONNREFUSED

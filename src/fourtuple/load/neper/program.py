@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 
+from .files import check_writable
 from .options import Tcp
 
 if TYPE_CHECKING:
@@ -171,6 +172,10 @@ class Program(ABC, Generic[OptionsT]):
     @abstractmethod
     def control_rate(self, figures: Figures) -> int:
         """The rate that the other side is told: transactions, or bits, per second."""
+
+    def check_files(self) -> None:
+        """Raise FileRefused for a file that a flag names and that cannot be written: after the run it is too late."""
+        check_writable("--all-samples", self.options.all_samples)
 
     def write_log(self, workers: Sequence[Worker]) -> int | None:
         """Write the program's own log file, if a flag asks for one: how many transactions it has, else None."""

@@ -139,7 +139,7 @@ class Recorder:
         if self.beginning:
             self._note(self._end, counters)
         else:
-            self._base = replace(counters, failures={})
+            self._base = replace(counters, failures={}, numbers={})
             self._last = counters
 
     def _begin(self, now: int) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import ExitStack
 from contextlib import closing as closing_it
 from dataclasses import replace
+
+from fourtuple.linux.limits import raise_file_limit
 
 from .control_server import ControlServer
 from .measuring import Console, measured
@@ -30,7 +33,11 @@ def run_server(program: Program[Tcp], console: Console, bell: Bell) -> Outcome:
     socket_options = program.server_options()
     try_options(family, socket_options)
     before = listen_drops()
+    raise_file_limit()
+    program.check_files()
     with ExitStack() as stack:
+        # Connections may take all descriptors; what is read and written at the end needs this one.
+        spare = stack.enter_context(open(os.devnull, encoding="ascii"))
         # Data ports first: a client that finds the control port open finds these open too.
         listeners = data_listeners(
             family,
@@ -56,6 +63,7 @@ def run_server(program: Program[Tcp], console: Console, bell: Bell) -> Outcome:
         )
         workers = [program.server([listener.fileno() for listener in thread]) for thread in listeners]
         measurement = stack.enter_context(measured(program, workers, control, console, bell, seconds=0))
+        spare.close()
         rate = program.control_rate(measurement.figures)
         drops = listen_drops().since(before)
         outcome = measurement.outcome(

@@ -19,12 +19,13 @@ class HasDescriptor(Protocol):
 class Bell:
     """Rung by signal handlers and threads; whoever waits for it wakes up, though it was rung before the wait.
 
-    ``signal`` is the number of the signal that told the run to stop, None while none did.
+    ``signal`` is the number of the last signal that told the run to stop, None while none did; ``signals`` counts them.
     """
 
     def __init__(self) -> None:
         self._fd = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self.signal: int | None = None
+        self.signals = 0
 
     def ring(self) -> None:
         """Wake who waits."""
@@ -33,6 +34,7 @@ class Bell:
     def tell(self, signal: int) -> None:
         """Have the run stop because of a signal."""
         self.signal = signal
+        self.signals += 1
         self.ring()
 
     def wait(self, others: Iterable[HasDescriptor], seconds: float) -> bool:

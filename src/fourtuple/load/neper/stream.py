@@ -92,7 +92,8 @@ class StreamClientWorker(StreamWorker):
 
     def levels(self) -> Mapping[str, int]:
         """Flows that did not connect or whose connections are over."""
-        return {"dead_flows": self._client.flows - self._client.alive}
+        client = self._client
+        return {"dead_flows": client.flows - client.alive, "unconnected_flows": client.unconnected}
 
 
 class StreamServerWorker(StreamWorker):

@@ -14,6 +14,7 @@ from fourtuple.load.engine.client import Client
 from .checks import at_least
 from .counters import Counters
 from .engines import ENGINES, Engine
+from .files import check_writable
 from .options import Crr, Rr, Transactions
 from .program import ClientShare, Figures, Line, Plan, Program, Traffic, Worker
 from .rtt_log import write_rtt_log
@@ -73,9 +74,13 @@ class TransactionClient(Worker):
         return self._client.done
 
     def levels(self) -> Mapping[str, int]:
-        """Flows that could not go on, and transactions of an open loop that were not started in time."""
+        """Flows that could not go on or never began, and transactions of an open loop that were not started in time."""
         client = self._client
-        return {"dead_flows": client.flows - client.alive, "overdue": client.overdue}
+        return {
+            "dead_flows": client.flows - client.alive,
+            "unconnected_flows": client.unconnected,
+            "overdue": client.overdue,
+        }
 
 
 class TransactionServer(Worker):
@@ -196,6 +201,12 @@ class TransactionProgram(Program[OptionsT]):
         """Transactions per second, if this side has statistics."""
         rate = figures.trend.throughput
         return int(rate) if self.reports and math.isfinite(rate) else 0
+
+    def check_files(self) -> None:
+        """That of --log-rtt too, for a client."""
+        super().check_files()
+        if self.options.client:
+            check_writable("--log-rtt", self.options.log_rtt)
 
     def write_log(self, workers: Sequence[Worker]) -> int | None:
         """The file of --log-rtt, for a client."""
