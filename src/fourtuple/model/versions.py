@@ -169,7 +169,7 @@ def _ledger() -> tuple[Row, ...]:
         "6.15",
         "that hash is computed once for each connect(); more established locks",
         ("d4438ce68bf1", "inet: call inet6_ehashfn() once from inet6_hash_connect()"),
-        ("f8ece40786c9", "tcp: use a larger number of locks for the established hash"),
+        ("f8ece40786c9", "tcp: bring back NUMA dispersion in inet_ehash_locks_alloc()"),
         hash=EstablishedHash.ONCE,
         many_locks=True,
     )
