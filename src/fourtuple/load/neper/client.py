@@ -121,6 +121,7 @@ def _finish(
     rate = program.control_rate(measurement.figures)
     trouble = _trouble(program.plan.things, flows, control, measurement)
     outcome = measurement.outcome(local_rate=rate, trouble=trouble, signal=bell.signal)
+    signals = control.signals
     console.lines(results(program, outcome))
     if trouble:
         console.notice(trouble)
@@ -137,7 +138,7 @@ def _finish(
         outcome = replace(outcome, remote_rate=control.rate)
     if not control.over:
         try:
-            outcome = replace(outcome, remote_rate=control.finish(rate).rate)
+            outcome = replace(outcome, remote_rate=control.finish(rate, signals).rate)
         except ControlBroken as error:
             text = error.strerror or str(error)
             outcome = replace(outcome, trouble=trouble or text)

@@ -125,6 +125,11 @@ class ControlClient:
         """A client waits for nothing by the clock."""
         return float("inf")
 
+    @property
+    def signals(self) -> int:
+        """Signals that have come so far."""
+        return self._bell.signals
+
     def fileno(self) -> int:
         """Readable when the server says something, which it does not before DONE unless it ends."""
         return self._sock.fileno()
@@ -132,7 +137,7 @@ class ControlClient:
     def start(self, hello: Message) -> Message:
         """Send HELLO and wait for ACK, which means: start. Raises ControlBroken and Interrupted."""
         self._send(hello)
-        return self._receive(Kind.ACK, ACK_WITHIN, "HELLO")
+        return self._receive(Kind.ACK, ACK_WITHIN, "HELLO", self._bell.signals)
 
     def look(self) -> None:
         """Note why the server spoke before DONE."""
@@ -157,14 +162,14 @@ class ControlClient:
         except BadMessage:
             self.trouble = "the server spoke out of turn"
 
-    def finish(self, rate: int) -> Message:
-        """Send DONE with the client's rate and wait for BYE. Raises ControlBroken."""
+    def finish(self, rate: int, signals: int) -> Message:
+        """Send DONE with the client's rate and wait for BYE, while no more than ``signals`` come. Raises ControlBroken."""
         self._send(Message(Kind.DONE, self._magic, rate=rate))
         try:
             self._sock.shutdown(socket.SHUT_WR)
         except OSError as error:
             raise control_broken(f"the control connection broke after DONE: {error.strerror}") from error
-        return self._receive(Kind.BYE, BYE_WITHIN, "DONE")
+        return self._receive(Kind.BYE, BYE_WITHIN, "DONE", signals)
 
     def close(self) -> None:
         """End the connection."""
@@ -177,10 +182,9 @@ class ControlClient:
             raise control_broken(f"{message.kind.name} could not be sent to the server: {error.strerror}") from error
         _log.info("sent %s", message)
 
-    def _receive(self, kind: Kind, within: float, after: str) -> Message:
+    def _receive(self, kind: Kind, within: float, after: str, signals: int) -> Message:
         # The message that answers ``after``.
         deadline = time.monotonic() + within
-        signals = self._bell.signals
         while True:
             try:
                 message = self._inbox.next()
