@@ -162,8 +162,8 @@ class ControlClient:
         except BadMessage:
             self.trouble = "the server spoke out of turn"
 
-    def finish(self, rate: int, signals: int) -> Message:
-        """Send DONE with the client's rate and wait for BYE, while no more than ``signals`` come. Raises ControlBroken."""
+    def finish(self, rate: int, signals: int = 0) -> Message:
+        """Send DONE with the rate and wait for BYE while no more than ``signals`` come. Raises ControlBroken."""
         self._send(Message(Kind.DONE, self._magic, rate=rate))
         try:
             self._sock.shutdown(socket.SHUT_WR)
