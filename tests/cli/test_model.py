@@ -17,6 +17,15 @@ def test_two_versions_stand_side_by_side() -> None:
     assert "ratio" in result.output
 
 
+def test_no_table_is_cut_in_80_columns() -> None:
+    sized = ["connect", "--range", "10000-12999", "--flows", "2900", "--connects", "5"]
+    result = CliRunner().invoke(model, [*sized, "--series", "-6"], env={"COLUMNS": "80"})
+    assert result.exit_code == 0, result.output
+    assert "…" not in result.output
+    assert max(len(line) for line in result.output.splitlines()) <= 80
+    assert "6.15-additive" in result.output
+
+
 def test_json_has_every_version_of_the_series() -> None:
     result = CliRunner().invoke(model, [*SMALL, "--series", "--json"])
     assert len(json.loads(result.output)) == 7

@@ -98,6 +98,8 @@ def _ledger() -> tuple[Row, ...]:
     row(
         "5.18",
         "65536 hints, random increments, and a new offset every 10 s",
+        ("9e9b70ae923b", "tcp: use different parts of the port_offset for index and offset"),
+        ("4dfa9b438ee3", "tcp: resalt the secret every 10 seconds"),
         ("ca7af0402550", "tcp: add small random increments to the source port"),
         ("4c2c8f03a5ab", "tcp: increase source port perturb table to 2^16"),
         ("e8161345ddbb", "tcp: drop the hash_32() part from the index calculation"),
@@ -132,6 +134,7 @@ def _ledger() -> tuple[Row, ...]:
     row(
         "6.14",
         "TIME_WAIT is reused after tcp_tw_reuse_delay milliseconds",
+        ("19ce8cd30465", "tcp: Measure TIME-WAIT reuse delay with millisecond precision"),
         ("ca6a6f93867a", "tcp: Add sysctl to configure TIME-WAIT reuse delay"),
         reuse_delay=True,
     )
