@@ -60,6 +60,12 @@ class Outcome:
         return (_cpu(self.client) + _cpu(self.server)) / (seconds * self.throughput)
 
     @property
+    def apart(self) -> tuple[float, float]:
+        """Seconds of processor of the client and of the server for a transaction."""
+        transactions = int(self.client["num_transactions"])
+        return _cpu(self.client) / transactions, _cpu(self.server) / transactions
+
+    @property
     def resident(self) -> int:
         """KiB of memory of the client, the most."""
         return int(self.client["maxrss_end"])

@@ -98,6 +98,7 @@ def under_pressure(repetitions: int, seconds: int) -> Iterator[Goal]:
     """Compare the choosers of ports with nearly all in use, and with the same flows in a wide range."""
     ways = [("fourtuple", NARROW), ("kernel", NARROW), ("kernel", WIDE), ("fourtuple", WIDE)]
     rates: dict[tuple[str, PortRange], list[float]] = {way: [] for way in ways}
+    costs: dict[tuple[str, PortRange], list[tuple[float, float]]] = {way: [] for way in ways}
     for number in range(repetitions):
         for way in ways:
             ports, within = way
@@ -106,12 +107,21 @@ def under_pressure(repetitions: int, seconds: int) -> Iterator[Goal]:
                 both = ["-T", "2", "-l", str(max(seconds, 5)), "--listen-backlog", "4096"]
                 outcome = run(Tool.ours(), "tcp_crr", both, ["-F", str(FLOWS), "--ports", ports])
             rates[way].append(outcome.throughput)
+            costs[way].append(outcome.apart)
         ways.reverse()
     lines = [
-        (f"--ports {ports}", f"{within.low}-{within.high}", text(spread(found)))
+        (
+            f"--ports {ports}",
+            f"{within.low}-{within.high}",
+            text(spread(found)),
+            *(text(spread([cost[side] * 1e6 for cost in costs[ports, within]])) for side in range(2)),
+        )
         for (ports, within), found in rates.items()
     ]
-    click.echo("\n" + table((f"tcp_crr -T 2 -F {FLOWS} -6", "port range", "transactions/s"), lines))
+    click.echo(
+        "\n"
+        + table((f"tcp_crr -T 2 -F {FLOWS} -6", "port range", "transactions/s", "client, µs of CPU", "server"), lines)
+    )
     pairs = zip(rates["fourtuple", NARROW], rates["kernel", WIDE], rates["kernel", NARROW], strict=True)
     of_wide, of_kernel = zip(*((ours / wide, ours / kernel) for ours, wide, kernel in pairs), strict=True)
     wide, kernel = spread(of_wide), spread(of_kernel)

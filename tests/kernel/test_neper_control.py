@@ -236,7 +236,7 @@ def test_a_client_says_hello_and_done(client: Client) -> None:
     client.control.start(Message(Kind.HELLO, 42, SECRET, threads=1, flows=1, test_length=10))
     assert client.peer.recv(100) == HELLO
     client.peer.sendall(message(4, rate=9) + b"more")
-    assert client.control.finish(1 << 40).rate == 9
+    assert client.control.finish(1 << 40, signals=0).rate == 9
     assert received(client.peer) == (42, Kind.DONE, 0, 0, 0, 0, 0, 1 << 40)
     assert client.peer.recv(1) == b""
 
@@ -265,7 +265,7 @@ def test_a_server_that_does_not_answer_is_not_waited_for(client: Client, monkeyp
         client.control.start(Message(Kind.HELLO, 42, SECRET))
     monkeypatch.setattr(control_client, "BYE_WITHIN", 0.0)
     with pytest.raises(ControlBroken, match=r"did not answer DONE within 0 s"):
-        client.control.finish(1)
+        client.control.finish(1, signals=0)
 
 
 def test_a_signal_ends_the_wait_for_ack(client: Client, bell: Bell) -> None:

@@ -33,10 +33,11 @@ def test_responses_larger_than_the_buffers_of_sockets(program: str, engine: str)
     assert client.values["num_transactions"] == "6"
 
 
-def test_a_server_without_a_descriptor_left_prints_its_results() -> None:
+@pytest.mark.parametrize("flags", ["", "-S"])
+def test_a_server_without_a_descriptor_left_prints_its_results(flags: str) -> None:
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
     code = "import resource, sys; resource.setrlimit(resource.RLIMIT_NOFILE, (60, 60)); "
-    code += "from fourtuple.cli.entry import main; sys.argv = ['fourtuple', 'tcp_rr']; main()"
+    code += "from fourtuple.cli.entry import main; sys.argv = ['fourtuple', 'tcp_rr', *sys.argv[1:]]; main()"
     assert limits[0] > 200
     with subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -79,6 +80,7 @@ def test_a_signal_ends_the_wait_for_the_other_clients() -> None:
         other.send_signal(signal.SIGINT)
         ended(other)
         ended(server)
+    assert first.returncode == 130
     assert "stopped by a signal before the server answered DONE" in errors
     assert "local_throughput=" in output
 

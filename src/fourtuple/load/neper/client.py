@@ -121,7 +121,7 @@ def _finish(
     rate = program.control_rate(measurement.figures)
     trouble = _trouble(program.plan.things, flows, control, measurement)
     outcome = measurement.outcome(local_rate=rate, trouble=trouble, signal=bell.signal)
-    signals = control.signals
+    signals = bell.signals
     console.lines(results(program, outcome))
     if trouble:
         console.notice(trouble)
@@ -138,10 +138,10 @@ def _finish(
         outcome = replace(outcome, remote_rate=control.rate)
     if not control.over:
         try:
-            outcome = replace(outcome, remote_rate=control.finish(rate, signals).rate)
+            outcome = replace(outcome, remote_rate=control.finish(rate, signals=signals).rate)
         except ControlBroken as error:
             text = error.strerror or str(error)
-            outcome = replace(outcome, trouble=trouble or text)
+            outcome = replace(outcome, trouble=trouble or text, signal=bell.signal)
             console.notice(text)
     console.lines(closing(program, outcome))
     return outcome

@@ -34,7 +34,7 @@ _log = logging.getLogger(__name__)
 
 
 class Interrupted(ControlBroken):
-    """A signal came before the run had begun."""
+    """A signal came where there was nothing to do but wait."""
 
 
 def dial(
@@ -125,11 +125,6 @@ class ControlClient:
         """A client waits for nothing by the clock."""
         return float("inf")
 
-    @property
-    def signals(self) -> int:
-        """Signals that have come so far."""
-        return self._bell.signals
-
     def fileno(self) -> int:
         """Readable when the server says something, which it does not before DONE unless it ends."""
         return self._sock.fileno()
@@ -137,7 +132,7 @@ class ControlClient:
     def start(self, hello: Message) -> Message:
         """Send HELLO and wait for ACK, which means: start. Raises ControlBroken and Interrupted."""
         self._send(hello)
-        return self._receive(Kind.ACK, ACK_WITHIN, "HELLO", self._bell.signals)
+        return self._receive(Kind.ACK, ACK_WITHIN, "HELLO", signals=0)
 
     def look(self) -> None:
         """Note why the server spoke before DONE."""
@@ -162,14 +157,17 @@ class ControlClient:
         except BadMessage:
             self.trouble = "the server spoke out of turn"
 
-    def finish(self, rate: int, signals: int = 0) -> Message:
-        """Send DONE with the rate and wait for BYE while no more than ``signals`` come. Raises ControlBroken."""
+    def finish(self, rate: int, *, signals: int) -> Message:
+        """Send DONE with the client's rate and wait for BYE.
+
+        ``signals``: how many had come when the run ended; one more ends the wait. Raises ControlBroken and Interrupted.
+        """
         self._send(Message(Kind.DONE, self._magic, rate=rate))
         try:
             self._sock.shutdown(socket.SHUT_WR)
         except OSError as error:
             raise control_broken(f"the control connection broke after DONE: {error.strerror}") from error
-        return self._receive(Kind.BYE, BYE_WITHIN, "DONE", signals)
+        return self._receive(Kind.BYE, BYE_WITHIN, "DONE", signals=signals)
 
     def close(self) -> None:
         """End the connection."""
@@ -182,7 +180,7 @@ class ControlClient:
             raise control_broken(f"{message.kind.name} could not be sent to the server: {error.strerror}") from error
         _log.info("sent %s", message)
 
-    def _receive(self, kind: Kind, within: float, after: str, signals: int) -> Message:
+    def _receive(self, kind: Kind, within: float, after: str, *, signals: int) -> Message:
         # The message that answers ``after``.
         deadline = time.monotonic() + within
         while True:
@@ -196,10 +194,8 @@ class ControlClient:
             if not self._bell.wait((self,), deadline - time.monotonic()):
                 if time.monotonic() >= deadline:
                     raise control_broken(f"the server did not answer {after} within {within:.0f} s")
-                if kind is Kind.ACK and self._bell.signal is not None:
-                    raise Interrupted(errno.EINTR, "stopped by a signal before the server answered")
                 if self._bell.signals > signals:
-                    raise control_broken(f"stopped by a signal before the server answered {after}")
+                    raise Interrupted(errno.EINTR, f"stopped by a signal before the server answered {after}")
                 continue
             self._take(after, kind)
 

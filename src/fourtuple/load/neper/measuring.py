@@ -119,10 +119,10 @@ def measured(
     file that cannot be written.
     """
     options, plan = program.options, program.plan
-    usage = usage_by_machine() if options.stime_use_proc else process_usage
     interval = interval_of(options, plan)
     observers: list[Callable[[Interval], None]] = [console.interval]
     with ExitStack() as stack:
+        usage = stack.enter_context(usage_by_machine()) if options.stime_use_proc else process_usage
         samples_to = stack.enter_context(_created(options.all_samples)) if options.all_samples else None
         team = Team(workers, bell)
         stack.callback(team.close)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import resource
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 
 # Of the columns of "cpu" in /proc/stat, see proc(5): system, irq and softirq.
 _SYSTEM_COLUMNS = (2, 5, 6)
@@ -38,32 +39,23 @@ def process_usage() -> Usage:
     )
 
 
-def machine_system_time() -> float:
-    """Seconds that all CPUs have spent in the kernel, interrupts included, since the machine started."""
-    with open("/proc/stat", encoding="ascii") as stat:
-        return system_seconds(stat.readline(), os.sysconf("SC_CLK_TCK"))
-
-
 def system_seconds(line: str, ticks: int) -> float:
-    """The same from the first line of ``/proc/stat``, with ``ticks`` a second."""
+    """Seconds in the kernel, from the first line of ``/proc/stat`` with ``ticks`` a second."""
     columns = line.split()[1:]
     return sum(int(columns[column]) for column in _SYSTEM_COLUMNS) / ticks
 
 
-def usage_by_machine() -> Callable[[], Usage]:
-    """A `process_usage` whose ``stime`` is that of the whole machine, from now on."""
-    start = machine_system_time()
+@contextmanager
+def usage_by_machine() -> Generator[Callable[[], Usage], None, None]:
+    """A `process_usage` whose ``stime`` is that of the whole machine, from now on: all CPUs, interrupts included.
 
-    def usage() -> Usage:
-        own = process_usage()
-        return Usage(
-            own.utime,
-            machine_system_time() - start,
-            own.maxrss,
-            own.minflt,
-            own.majflt,
-            own.nvcsw,
-            own.nivcsw,
-        )
+    The file stays open: at the end of a run there may be no descriptor left.
+    """
+    with open("/proc/stat", encoding="ascii") as stat:
 
-    return usage
+        def system_time() -> float:
+            stat.seek(0)
+            return system_seconds(stat.readline(), os.sysconf("SC_CLK_TCK"))
+
+        start = system_time()
+        yield lambda: replace(process_usage(), stime=system_time() - start)
