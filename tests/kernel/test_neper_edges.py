@@ -85,6 +85,7 @@ def test_a_file_that_cannot_be_written_is_told_before_the_run(flag: str) -> None
 
 def test_a_signal_ends_the_wait_for_the_other_clients() -> None:
     with started("tcp_rr", "--num-clients", "2") as server, started("tcp_rr", "-c", "-l", "-1000000000") as other:
+        wait_for_connections(DATA_PORT, 1)  # else the signal below may meet an interpreter that is still starting
         first = start("tcp_rr", "-c", "-l", "-1")
         while "throughput=" not in (line := first.stdout.readline() if first.stdout else ""):
             assert line
