@@ -14,7 +14,7 @@ from goals import goals
 from repetition import Repetition, repeat
 from tables import section
 
-from fourtuple.bench.arena import Family, Settings
+from fourtuple.bench.demo.arena import Family, Settings
 from fourtuple.bench.machine import this_machine
 
 

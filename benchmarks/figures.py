@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from repetition import Both, Repetition
 
-from fourtuple.bench.levels import Level
-from fourtuple.bench.report import own_cost
-from fourtuple.bench.timing import Spread, spread
+from fourtuple.bench.demo.levels import Level
+from fourtuple.bench.demo.report import own_cost
+from fourtuple.bench.demo.timing import Spread, spread
 
 
 @dataclass(frozen=True)

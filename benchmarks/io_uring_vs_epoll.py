@@ -23,8 +23,8 @@ from engine_side import Sample
 from goals import Goal
 from tables import table, text
 
+from fourtuple.bench.demo.timing import spread
 from fourtuple.bench.machine import this_machine
-from fourtuple.bench.timing import spread
 from fourtuple.linux.netns import network_namespace, obtain_namespaces
 
 CELLS = [(workload, *size) for workload in ("tcp_crr", "tcp_rr") for size in ((1, 1), (1, 100), (2, 1000))]

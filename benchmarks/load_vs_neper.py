@@ -17,8 +17,8 @@ from commands import Outcome, Tool, run
 from goals import Goal
 from tables import table, text
 
+from fourtuple.bench.demo.timing import spread
 from fourtuple.bench.machine import this_machine
-from fourtuple.bench.timing import spread
 from fourtuple.linux.netns import network_namespace, obtain_namespaces
 from fourtuple.linux.sysctl import PortRange
 

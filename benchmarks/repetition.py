@@ -6,10 +6,10 @@ import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from fourtuple.bench.arena import Family, Settings, private_arena
-from fourtuple.bench.levels import held_at
-from fourtuple.bench.recording import Recording
-from fourtuple.bench.report import Run
+from fourtuple.bench.demo.arena import Family, Settings, private_arena
+from fourtuple.bench.demo.levels import held_at
+from fourtuple.bench.demo.recording import Recording
+from fourtuple.bench.demo.report import Run
 from fourtuple.load.choosers import fourtuple_chooses, kernel_chooses
 from fourtuple.load.churn import churn_in_tasks, churn_in_threads
 from fourtuple.load.connections import Connections

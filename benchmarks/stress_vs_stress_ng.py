@@ -16,8 +16,8 @@ from goals import Goal
 from stress_runs import STRESS_NG, Pair, Setting, run_pair
 from tables import table, text
 
+from fourtuple.bench.demo.timing import spread
 from fourtuple.bench.machine import this_machine
-from fourtuple.bench.timing import spread
 from fourtuple.linux.netns import obtain_namespaces
 
 WITHIN = 0.1

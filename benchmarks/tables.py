@@ -8,8 +8,8 @@ from figures import Compared, overhead, rates, refused, rows
 from goals import goals
 from repetition import ATTEMPTS, Repetition
 
-from fourtuple.bench.arena import Family
-from fourtuple.bench.timing import Spread
+from fourtuple.bench.demo.arena import Family
+from fourtuple.bench.demo.timing import Spread
 
 _LEVELS = (
     "in use",

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from fourtuple.bench.levels import held_at
+from fourtuple.bench.demo.levels import held_at
 from fourtuple.cli.main import main
 from kernel.commands import FOURTUPLE, half_way
 from load.processes import all_end, descendants
@@ -102,7 +102,7 @@ def test_a_picture_without_the_extra_is_refused_before_anything_starts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "vl_convert", None)
-    monkeypatch.delitem(sys.modules, "fourtuple.bench.picture", raising=False)
+    monkeypatch.delitem(sys.modules, "fourtuple.bench.demo.picture", raising=False)
     result = CliRunner().invoke(main, ["demo", "--svg", "it.svg"])
     assert result.exit_code == 1
     assert "pip install 'fourtuple[plots]'" in result.output

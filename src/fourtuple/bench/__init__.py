@@ -1,1 +1,1 @@
-"""Measurements: what a workload costs under the kernel's choice of ports and under fourtuple's."""
+"""Measurements: runs, monitors, A/B, comparisons and their reports."""

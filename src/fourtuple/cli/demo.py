@@ -11,13 +11,13 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
-from fourtuple.bench.arena import Family, Settings, possible_arena
-from fourtuple.bench.chart import chart
-from fourtuple.bench.document import document
-from fourtuple.bench.levels import SMALLEST_RANGE
-from fourtuple.bench.recording import Recording, report_of
-from fourtuple.bench.report import Report, footer, headline, notes
-from fourtuple.bench.table import table
+from fourtuple.bench.demo.arena import Family, Settings, possible_arena
+from fourtuple.bench.demo.chart import chart
+from fourtuple.bench.demo.document import document
+from fourtuple.bench.demo.levels import SMALLEST_RANGE
+from fourtuple.bench.demo.recording import Recording, report_of
+from fourtuple.bench.demo.report import Report, footer, headline, notes
+from fourtuple.bench.demo.table import table
 from fourtuple.cli.interrupts import interruptible
 from fourtuple.errors import Unsupported
 
@@ -108,7 +108,7 @@ def demo(
 def _picture(path: Path) -> _Output:
     # Imported before the measurement: after it is late to learn what is missing.
     try:
-        from fourtuple.bench.picture import svg
+        from fourtuple.bench.demo.picture import svg
     except ImportError as error:
         raise click.ClickException(str(error)) from error
     # After it is late, too, to learn that the file cannot be written.

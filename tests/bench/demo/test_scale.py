@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fourtuple.bench.scale import LogScale, scale_around
+from fourtuple.bench.demo.scale import LogScale, scale_around
 
 values = st.lists(st.floats(0.01, 1e6), min_size=1, max_size=20)
 

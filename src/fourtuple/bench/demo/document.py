@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from fourtuple.bench.levels import Level
-from fourtuple.bench.pressure import Measured
-from fourtuple.bench.report import Report, Run, files_needed, headline, own_cost
-from fourtuple.bench.timing import Timing
+from fourtuple.bench.demo.levels import Level
+from fourtuple.bench.demo.pressure import Measured
+from fourtuple.bench.demo.report import Report, Run, files_needed, headline, own_cost
+from fourtuple.bench.demo.timing import Timing
 
 Document = dict[str, Any]
 

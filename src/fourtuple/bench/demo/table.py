@@ -5,8 +5,8 @@ from __future__ import annotations
 from rich import box
 from rich.table import Table
 
-from fourtuple.bench.report import Run, microseconds, own_cost, times
-from fourtuple.bench.timing import Timing
+from fourtuple.bench.demo.report import Run, microseconds, own_cost, times
+from fourtuple.bench.demo.timing import Timing
 
 
 def table(run: Run) -> Table:

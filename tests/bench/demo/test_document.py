@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from bench.samples import SETTINGS, arena, measured, report, run
-from fourtuple.bench.document import document
-from fourtuple.bench.levels import Level, ladder
-from fourtuple.bench.report import Run
+from bench.demo.samples import SETTINGS, arena, measured, report, run
+from fourtuple.bench.demo.document import document
+from fourtuple.bench.demo.levels import Level, ladder
+from fourtuple.bench.demo.report import Run
 
 
 def test_it_is_json_and_names_its_units() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from fourtuple.bench.levels import LEVELS, SMALLEST_RANGE, Ladder, ladder, largest_size
+from fourtuple.bench.demo.levels import LEVELS, SMALLEST_RANGE, Ladder, ladder, largest_size
 from fourtuple.errors import NamespacesRefused, Unsupported
 from fourtuple.linux.limits import raise_file_limit
 from fourtuple.linux.netns import rehearse_namespaces

@@ -8,9 +8,9 @@ from contextlib import closing, contextmanager
 
 import pytest
 
-from bench.samples import SETTINGS, arena
-from fourtuple.bench import pressure
-from fourtuple.bench.pressure import Measured, Progress, measure
+from bench.demo.samples import SETTINGS, arena
+from fourtuple.bench.demo import pressure
+from fourtuple.bench.demo.pressure import Measured, Progress, measure
 from fourtuple.load.choosers import Chooser, kernel_chooses
 from fourtuple.load.connections import Connections
 from fourtuple.load.places import Place

@@ -4,13 +4,13 @@ from collections.abc import Generator
 
 import pytest
 
-from bench.samples import SETTINGS, arena, measured
-from fourtuple.bench import recording
-from fourtuple.bench.arena import Arena, Family, Settings
+from bench.demo.samples import SETTINGS, arena, measured
+from fourtuple.bench.demo import recording
+from fourtuple.bench.demo.arena import Arena, Family, Settings
+from fourtuple.bench.demo.pressure import Measured, Progress
+from fourtuple.bench.demo.recording import Recording, report_of
+from fourtuple.bench.demo.report import Run
 from fourtuple.bench.machine import this_machine
-from fourtuple.bench.pressure import Measured, Progress
-from fourtuple.bench.recording import Recording, report_of
-from fourtuple.bench.report import Run
 
 LEVELS = arena().ladder.reached
 ROWS = [measured(level, 300, 20) for level in LEVELS]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from rich.console import Group
 from rich.text import Text
 
-from fourtuple.bench.pressure import Measured
-from fourtuple.bench.report import Run, means, microseconds
-from fourtuple.bench.scale import LogScale, scale_around
+from fourtuple.bench.demo.pressure import Measured
+from fourtuple.bench.demo.report import Run, means, microseconds
+from fourtuple.bench.demo.scale import LogScale, scale_around
 
 _STYLES = {"kernel": "red", "fourtuple": "cyan"}
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from fourtuple.bench.arena import SPARE_FILES, Arena, Settings
-from fourtuple.bench.levels import Level
+from fourtuple.bench.demo.arena import SPARE_FILES, Arena, Settings
+from fourtuple.bench.demo.levels import Level
+from fourtuple.bench.demo.pressure import Measured
 from fourtuple.bench.machine import Machine
-from fourtuple.bench.pressure import Measured
 
 # The level the headline is about: near the end of the range, where programs still work without us.
 _HEADLINE_PERCENT = 95

@@ -4,10 +4,10 @@ from io import StringIO
 
 from rich.console import Console
 
-from bench.samples import arena, measured, run
-from fourtuple.bench.levels import Level
-from fourtuple.bench.report import Run
-from fourtuple.bench.table import table
+from bench.demo.samples import arena, measured, run
+from fourtuple.bench.demo.levels import Level
+from fourtuple.bench.demo.report import Run
+from fourtuple.bench.demo.table import table
 
 
 def printed(one: Run) -> list[str]:

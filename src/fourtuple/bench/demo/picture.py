@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from fourtuple.bench.report import Report, Run, means, microseconds
-from fourtuple.bench.scale import LogScale, scale_around
+from fourtuple.bench.demo.report import Report, Run, means, microseconds
+from fourtuple.bench.demo.scale import LogScale, scale_around
 
 try:
     import vl_convert

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from bench.samples import MACHINE, SETTINGS, arena, measured, report, run
-from fourtuple.bench.arena import Family, Settings
-from fourtuple.bench.levels import Level, ladder
-from fourtuple.bench.report import (
+from bench.demo.samples import MACHINE, SETTINGS, arena, measured, report, run
+from fourtuple.bench.demo.arena import Family, Settings
+from fourtuple.bench.demo.levels import Level, ladder
+from fourtuple.bench.demo.report import (
     Report,
     Run,
     files_needed,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable
 from contextlib import closing
 
-from fourtuple.bench.arena import Arena, Settings
+from fourtuple.bench.demo.arena import Arena, Settings
+from fourtuple.bench.demo.pressure import Measured, Progress, measure
+from fourtuple.bench.demo.report import Report, Run
 from fourtuple.bench.machine import this_machine
-from fourtuple.bench.pressure import Measured, Progress, measure
-from fourtuple.bench.report import Report, Run
 
 
 class Recording:

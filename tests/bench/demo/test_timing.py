@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fourtuple.bench.timing import Spread, Timing, spread, timing
+from fourtuple.bench.demo.timing import Spread, Timing, spread, timing
 
 
 def test_nanoseconds_become_microseconds() -> None:

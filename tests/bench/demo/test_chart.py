@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from bench.samples import run
-from fourtuple.bench.chart import chart
-from fourtuple.bench.report import Run
+from bench.demo.samples import run
+from fourtuple.bench.demo.chart import chart
+from fourtuple.bench.demo.report import Run
 
 means = st.floats(0.5, 1e5)
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from fourtuple.bench.levels import (
+from fourtuple.bench.demo.levels import (
     LEVELS,
     SMALLEST_RANGE,
     Level,

@@ -5,8 +5,8 @@ import ipaddress
 
 import pytest
 
-from fourtuple.bench import arena
-from fourtuple.bench.arena import SPARE_FILES, Family, Settings, host_arena, possible_arena, private_arena
+from fourtuple.bench.demo import arena
+from fourtuple.bench.demo.arena import SPARE_FILES, Family, Settings, host_arena, possible_arena, private_arena
 from fourtuple.errors import NamespacesRefused, Unsupported
 from fourtuple.linux.sysctl import PortRange
 from fourtuple.load.places import Loopback, PrivateNetwork

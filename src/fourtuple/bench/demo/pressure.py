@@ -11,9 +11,9 @@ from array import array
 from collections.abc import Generator
 from dataclasses import dataclass
 
-from fourtuple.bench.arena import Arena, Settings
-from fourtuple.bench.levels import Level
-from fourtuple.bench.timing import Timing, timing
+from fourtuple.bench.demo.arena import Arena, Settings
+from fourtuple.bench.demo.levels import Level
+from fourtuple.bench.demo.timing import Timing, timing
 from fourtuple.load.choosers import fourtuple_chooses, kernel_chooses
 from fourtuple.load.connections import Connections
 from fourtuple.load.world import World, open_world

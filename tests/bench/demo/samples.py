@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fourtuple.bench.arena import Arena, Family, Settings
-from fourtuple.bench.levels import Ladder, Level, ladder
+from fourtuple.bench.demo.arena import Arena, Family, Settings
+from fourtuple.bench.demo.levels import Ladder, Level, ladder
+from fourtuple.bench.demo.pressure import Measured
+from fourtuple.bench.demo.report import Report, Run
+from fourtuple.bench.demo.timing import Timing
 from fourtuple.bench.machine import Machine
-from fourtuple.bench.pressure import Measured
-from fourtuple.bench.report import Report, Run
-from fourtuple.bench.timing import Timing
 from fourtuple.linux.sysctl import PortRange
 from fourtuple.load.places import Existing
 
