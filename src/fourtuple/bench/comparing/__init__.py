@@ -1,0 +1,1 @@
+"""Two sides of a change compared, metric by metric: pure, from values to verdicts."""

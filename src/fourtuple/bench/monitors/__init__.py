@@ -1,0 +1,1 @@
+"""What is sampled while a workload runs, one monitor a module."""

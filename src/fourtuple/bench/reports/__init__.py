@@ -1,0 +1,1 @@
+"""A comparison as text, mail, JSON, CSV, page and picture."""

@@ -1,0 +1,1 @@
+"""Runs: one workload executed once, and the folder that it leaves."""

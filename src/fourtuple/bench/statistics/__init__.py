@@ -1,0 +1,1 @@
+"""Estimates, tests and what controls their errors: pure, over arrays of metrics."""
