@@ -37,7 +37,7 @@ class Estimate:
     """A metric on one side, in the metric's own unit; NaN where unknown.
 
     ``low`` and ``high`` bound the 95 % interval of the median, NaN below 6 values. ``stddev`` is the population's, as
-    the robot has it. ``percent_stddev``: what a report printed, else None. ``n``: values, 0 where a report does not tell.
+    the robot has it. ``percent_stddev``: what a report printed, else None. ``n``: values, 0 where it does not tell.
     """
 
     median: float
@@ -55,9 +55,9 @@ class Row:
 
     ``change``, ``low`` and ``high`` (95 %), ``noise`` (the smallest change that these runs can tell from none): a
     fraction of A's median, or where ``absolute`` a difference in the metric's unit. ``mean_change`` is the robot's: in
-    per cent of A's mean, or the difference of the means. ``p``: of no change at all; ``q``: p after the control of false
-    discoveries over the table. ``runs_needed``: runs a side that would settle an open row, None for one that is settled
-    or that no number of runs settles.
+    per cent of A's mean, or the difference of the means. ``p``: of no change at all; ``q``: p after the control of
+    false discoveries over the table. ``runs_needed``: runs a side that would settle an open row, None for one that is
+    settled or that no number of runs settles.
     """
 
     metric: str
@@ -89,7 +89,7 @@ class FailureRow:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """All rows: failures, then the workload's figures, then monitors. ``warnings`` say what weakens it, in sentences."""
+    """All rows: the workload's figures, then monitors. ``warnings`` say in sentences what weakens it."""
 
     material: Material
     rows: tuple[Row, ...]
