@@ -39,3 +39,9 @@ def test_what_is_printed_names_every_version() -> None:
 def test_impossible_experiments(low: int, high: int, flows: int, connects: int, name: str) -> None:
     with pytest.raises(ValueError, match=f"^{name}"):
         Experiment(low=low, high=high, flows=flows, connects=connects)
+
+
+def test_the_steps_are_those_of_the_last_connect_alone() -> None:
+    outcome = run("6.18", SMALL)
+    tried = [step for step in outcome.steps if step.action == "try port"]
+    assert len(tried) == outcome.traces[-1].candidates

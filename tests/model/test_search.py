@@ -16,7 +16,8 @@ VERSIONS = [row.version for row in LEDGER]
 
 
 def kernel_with(name: str, low: int, high: int, **settings: object) -> Kernel:
-    kernel = Kernel(version(name), record=True)
+    kernel = Kernel(version(name))
+    kernel.recording = True
     kernel.configure(ip_local_port_range=(low, high), **settings)
     return kernel
 

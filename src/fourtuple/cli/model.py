@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -86,9 +87,11 @@ def connect(
             seed=seed,
         )
         with interruptible():
-            outcomes = [run(name, experiment, record=steps) for name in dict.fromkeys(versions)]
+            outcomes = [run(name, experiment) for name in dict.fromkeys(versions)]
     except ValueError as error:
         raise click.UsageError(str(error)) from error
+    if not steps:
+        outcomes = [replace(outcome, steps=()) for outcome in outcomes]
     if picture is not None:
         picture.write_text(svg(outcomes), encoding="utf-8")
     if as_json:

@@ -48,28 +48,28 @@ class Experiment:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The traces of an experiment's connects in a version, in order, and the steps of the last where recorded."""
+    """The traces of an experiment's connects in a version, in order, and the steps of the last."""
 
     version: str
     traces: tuple[Trace, ...]
     steps: tuple[Step, ...]
 
 
-def run(name: str, experiment: Experiment, *, record: bool = False) -> Outcome:
+def run(name: str, experiment: Experiment) -> Outcome:
     """Run an experiment on the version ``name``. Raises ValueError for an unknown one or an impossible range."""
-    kernel = Kernel(version(name), seed=experiment.seed, record=record)
+    kernel = Kernel(version(name), seed=experiment.seed)
     kernel.configure(ip_local_port_range=(experiment.low, experiment.high))
     held = fill(kernel, experiment)
     chance = Randomness(experiment.seed)
     traces: list[Trace] = []
-    steps: tuple[Step, ...] = ()
-    for _ in range(experiment.connects):
+    place = 0
+    for left in reversed(range(experiment.connects)):
+        kernel.recording = left == 0
         place = chance.below(len(held))
         held[place].reset()
         held[place] = _connected(kernel, experiment)
         traces.append(held[place].trace)
-        steps = held[place].steps
-    return Outcome(name, tuple(traces), steps)
+    return Outcome(name, tuple(traces), held[place].steps)
 
 
 def fill(kernel: Kernel, experiment: Experiment) -> list[Socket]:

@@ -22,8 +22,7 @@ class Kernel:
     """A machine with ``features``, of one user, with 127.0.0.0/8 and ``::1``.
 
     ``memory`` (bytes), ``cpus`` and ``nodes`` decide the sizes of its tables, unless ``table_sizes`` gives them.
-    ``seed`` stands for all that the kernel draws at random. With ``record`` sockets keep the steps of their last
-    operation.
+    ``seed`` stands for all that the kernel draws at random.
     """
 
     def __init__(
@@ -35,11 +34,10 @@ class Kernel:
         nodes: int = 1,
         table_sizes: Sizes | None = None,
         seed: int = 1,
-        record: bool = False,
     ) -> None:
         self.features = features
         self.sizes = table_sizes or sizes(features, memory, cpus=cpus, nodes=nodes)
-        self._machine = Machine(features, self.sizes, seed=seed, record=record)
+        self._machine = Machine(features, self.sizes, seed=seed)
 
     @property
     def settings(self) -> Settings:
@@ -50,6 +48,15 @@ class Kernel:
     def now(self) -> float:
         """Seconds since the kernel was made."""
         return self._machine.now
+
+    @property
+    def recording(self) -> bool:
+        """Whether sockets keep the steps of their last operation: tens of thousands where a range is nearly full."""
+        return self._machine.tables.recording
+
+    @recording.setter
+    def recording(self, wanted: bool) -> None:
+        self._machine.tables.recording = wanted
 
     def configure(self, **changes: object) -> None:
         """Change sysctls, by the names of `Settings`.

@@ -34,7 +34,7 @@ class Machine:
     ``now`` is in seconds. Every operation begins with `begin` and ends with `trace`.
     """
 
-    def __init__(self, features: Features, sizes: Sizes, *, seed: int, record: bool) -> None:
+    def __init__(self, features: Features, sizes: Sizes, *, seed: int) -> None:
         self.features = features
         self.random = Randomness(seed)
         self.tables = Tables(
@@ -45,7 +45,6 @@ class Machine:
             secret_six=self.random.below(1 << 32),
             hash_kind=features.hash,
         )
-        self.tables.recording = record
         self.addresses = Addresses(self.tables)
         self.buckets = Buckets(
             self.tables, address_buckets=features.address_buckets, restored_buckets=features.restored_buckets
